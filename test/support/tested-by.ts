@@ -426,6 +426,7 @@ export const TESTED_BY: Readonly<Record<string, string>> = {
   'src/providers/openai-compatible/provider.ts': 'test/providers/anthropic/provider.test.ts',
   'src/providers/openai-responses/decode-response.ts': 'test/providers/openai-responses/codec.test.ts',
   'src/providers/provider-api.ts': 'test/providers/http-provider.test.ts',
+  'src/providers/provider-codecs.ts': 'test/providers/http-provider.test.ts',
   'src/providers/signed-parts.ts': 'test/providers/google/tool-loop.test.ts',
   'src/providers/simulated/chance.ts': 'test/providers/simulated/json.test.ts',
   'src/providers/simulated/draft.ts': 'test/providers/simulated/json.test.ts',
