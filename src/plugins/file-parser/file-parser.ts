@@ -11,6 +11,7 @@ import { createOutbound, type OutboundOptions } from '../../net/outbound.ts';
 import { type FileParserRequestOptions, parseFileParserOptions, type PdfEngine } from '../../protocol/web-options.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { JsonObject } from '../../protocol/json.ts';
+import type { Message } from '../../protocol/message.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
 import { systemEnvironment } from '../../platform/environment.ts';
 import { pdfReader, localPdfReader } from '../services/pdf/local-pdf-reader.ts';
@@ -85,7 +86,7 @@ export function fileParser(options: FileParserOptions = {}): Plugin<FileParserRe
         engine === 'native'
           ? await state.withUploads(messages, context)
           : await state.withText(messages, { engine: engineOf(engine), mayStay: false }, context);
-      return { type: 'continue', state, change: changed === messages ? undefined : { messages: changed } };
+      return { type: 'continue', state, change: changeTo(changed, messages) };
     },
 
     onCandidates(targets, request, { pdf }) {
@@ -104,7 +105,7 @@ export function fileParser(options: FileParserOptions = {}): Plugin<FileParserRe
           : await state.withText(messages, { engine: usual, mayStay: mayReadFiles(endpoint) }, context);
       }
       if (endpoint.inputModalities?.has('image') !== false) messages = state.withImages(messages);
-      return messages === request.messages ? undefined : { messages };
+      return changeTo(messages, request.messages);
     },
 
     onChunks: (_request, _options, { state }) => annotating(state?.annotations ?? []),
@@ -114,6 +115,11 @@ export function fileParser(options: FileParserOptions = {}): Plugin<FileParserRe
       await Promise.all([outbound?.close(), engines.reader.close?.(), ocr?.close?.()]);
     },
   });
+}
+
+/** The change to these messages; none where they are those of the request. */
+function changeTo(messages: readonly Message[], before: readonly Message[]): RequestChange | undefined {
+  return messages === before ? undefined : { messages };
 }
 
 /** Whether a request has files that its endpoints cannot take as they are, or that are here. */
