@@ -140,13 +140,21 @@ export function dearer(seed: number, requests: number): TrafficWorld {
   return { seed, endpoints, traffic: { requests, perSecond: 3 } };
 }
 
-/** A surge at four instances that share nothing, or a store that is slow. */
+/**
+ * Four instances that share nothing, or a store that is slow. Together the endpoints take about as many calls as come, so
+ * each instance is refused until it has found its share of what each takes.
+ */
 export function instances(seed: number, requests: number, storeLatencyMs?: number): TrafficWorld {
   return {
     seed,
-    endpoints: endpointsOf(seed),
+    endpoints: endpointsOf(seed).map(withHalfRate),
     traffic: { requests, perSecond: 14 },
     instances: 4,
     storeLatencyMs,
   };
+}
+
+function withHalfRate(endpoint: SimulatedEndpoint): SimulatedEndpoint {
+  const { rate } = endpoint;
+  return rate === undefined ? endpoint : { ...endpoint, rate: { ...rate, perSecond: rate.perSecond / 2 } };
 }

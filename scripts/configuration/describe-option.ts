@@ -1,4 +1,5 @@
-import type { NumberRange, Option } from '../../src/options/option.ts';
+import type { Option } from '../../src/options/option.ts';
+import type { AnySchema, NumberLimits } from '../../src/schema/form.ts';
 
 /** An option as the page shows it. */
 interface DescribedOption {
@@ -31,7 +32,7 @@ export function describeOption(path: string, one: Option, comment: string): Desc
   if (real === undefined && value !== undefined) {
     throw new Error(`${path} has no fixed default: its comment must say "Default: ${value}." or nothing`);
   }
-  if (one.when === 'computed' && told === undefined && one.kind.is !== 'object') {
+  if (one.when === 'computed' && told === undefined && one.form.kind !== 'object') {
     throw new Error(`${path} has a computed default: its comment must end with "Default: …." that says which`);
   }
   return {
@@ -52,39 +53,33 @@ function valueText(value: unknown): string | undefined {
 }
 
 function typeOf(one: Option): string {
-  return one.kind.is === 'number' ? `\`number\`${rangeOf(one.kind)}` : `\`${typeName(one).replaceAll('|', '\\|')}\``;
+  return one.form.kind === 'number' ? `\`number\`${rangeOf(one.form)}` : `\`${typeName(one).replaceAll('|', '\\|')}\``;
 }
 
-function rangeOf({ least, most, integer: whole = false, endless = false }: NumberRange): string {
+function rangeOf({ least = -Infinity, most, multipleOf, isEndless = false }: NumberLimits): string {
   const range =
     most === undefined ? `≥ ${least.toLocaleString('en-US')}` : `${least} to ${most.toLocaleString('en-US')}`;
-  return `${whole ? ', whole' : ''}, ${range}${endless ? ' or `Infinity`' : ''}`;
+  return `${multipleOf === 1 ? ', whole' : ''}, ${range}${isEndless ? ' or `Infinity`' : ''}`;
 }
 
-function typeName({ kind, type }: Option): string {
-  switch (kind.is) {
+/** The TypeScript type of a value, which an option may name itself. */
+function typeName({ form, type }: AnySchema & Pick<Option, 'type'>): string {
+  if (type !== undefined) return type;
+  switch (form.kind) {
     case 'number':
-      return 'number';
     case 'boolean':
-      return 'boolean';
     case 'string':
-    case 'pattern':
-      return 'string';
-    case 'enum':
-      return kind.words.map((word) => `'${word}'`).join(' | ');
-    case 'array':
-      return kind.of.kind.is === 'enum' ? `(${typeName(kind.of)})[]` : `${typeName(kind.of)}[]`;
-    case 'record':
-      return `Record<string, ${typeName(kind.of)}>`;
-    case 'union':
-      return [...new Set([typeName(kind.one), typeName(kind.other)])].join(' | ');
-    case 'section':
     case 'object':
-      return 'object';
-    case 'function':
-    case 'contract':
-    case 'checked':
-    case 'unknown':
-      return type ?? 'unknown';
+      return form.kind;
+    case 'enum':
+      return form.words.map((word) => `'${word}'`).join(' | ');
+    case 'array':
+      return form.item.form.kind === 'enum' ? `(${typeName(form.item)})[]` : `${typeName(form.item)}[]`;
+    case 'record':
+      return `Record<string, ${typeName(form.value)}>`;
+    case 'union':
+      return [...new Set(form.options.map(typeName))].join(' | ');
+    default:
+      return 'unknown';
   }
 }

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { Kind, OptionTable } from '../../src/options/option.ts';
+import type { Option, OptionTable } from '../../src/options/option.ts';
 import { ROUTER } from '../../src/config/router.ts';
 import { ACCOUNT } from '../../src/options/accounts.ts';
 import { describeOption } from './describe-option.ts';
@@ -107,7 +107,7 @@ function listOf(
   words: ReadonlyMap<OptionTable, TableWords>,
   shown: Map<OptionTable, string>,
 ): readonly string[] {
-  const inner = innerTable(ROUTER[name].kind, name);
+  const inner = innerTable(ROUTER[name], name);
   if (inner === undefined) return [];
   shown.set(inner.table, inner.path);
   const about = words.get(inner.table)?.about.replaceAll(/ \((?:contract|gaps)[^)]*\)/g, '') ?? '';
@@ -125,9 +125,9 @@ function deepRows(
   words: ReadonlyMap<OptionTable, TableWords>,
   shown: Map<OptionTable, string>,
 ): readonly string[] {
-  return Object.entries(table).flatMap(([name, { kind }]) => {
+  return Object.entries(table).flatMap(([name, one]) => {
     const rows = (note?: string): readonly string[] => rowsOf(table, path, [name], words, note);
-    const inner = innerTable(kind, below(path, name));
+    const inner = innerTable(one, below(path, name));
     if (inner === undefined) return rows();
     const before = shown.get(inner.table);
     if (before !== undefined) return rows(` Options as in \`${before}\`.`);
@@ -162,12 +162,16 @@ function commentOf(table: OptionTable, name: string, words: ReadonlyMap<OptionTa
 }
 
 /** The options inside an option, and the path that leads to them. */
-function innerTable(kind: Kind, path: string): { readonly table: OptionTable; readonly path: string } | undefined {
-  if (kind.is === 'section' || kind.is === 'object') return { table: kind.options, path };
-  if (kind.is === 'array') return innerTable(kind.of.kind, `${path}[]`);
+function innerTable(
+  { form, table }: Pick<Option, 'form' | 'table'>,
+  path: string,
+): { readonly table: OptionTable; readonly path: string } | undefined {
+  if (table !== undefined) return { table, path };
+  if (form.kind === 'array') return innerTable(form.item, `${path}[]`);
   // A switch that may also be an object: what the object holds.
-  if (kind.is === 'union') return innerTable(kind.other.kind, path) ?? innerTable(kind.one.kind, path);
-  return kind.is === 'record' ? innerTable(kind.of.kind, `${path}.*`) : undefined;
+  if (form.kind === 'union')
+    return form.options.map((one) => innerTable(one, path)).findLast((one) => one !== undefined);
+  return form.kind === 'record' ? innerTable(form.value, `${path}.*`) : undefined;
 }
 
 function below(path: string, name: string): string {

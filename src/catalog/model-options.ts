@@ -1,20 +1,12 @@
 /** The options by which a program declares the models of a provider. */
+import { lazy } from '../schema/modifiers.ts';
 import type { CallTimeouts, EndpointDeclaration } from './endpoint.ts';
 import type { Price, Rates } from './price.ts';
-import {
-  amount,
-  unknown,
-  union,
-  boolean,
-  group,
-  array,
-  record,
-  milliseconds,
-  type OptionKind,
-  type OptionShape,
-  string,
-  integer,
-} from '../platform/option-kinds.ts';
+import { amount, group, milliseconds, type OptionShape, nonEmptyString, wholeNumber } from '../options/values.ts';
+import { unknown, boolean } from '../schema/scalars.ts';
+import { narrowed, union } from '../schema/choices.ts';
+import { array, record } from '../schema/collections.ts';
+import type { AnySchema } from '../schema/form.ts';
 
 const rates: OptionShape<Rates> = {
   prompt: amount,
@@ -34,45 +26,53 @@ const rates: OptionShape<Rates> = {
   webSearch: amount,
 };
 
-const price: OptionKind = group<Price>({
+const price: AnySchema = group<Price>({
   ...rates,
   above: array(group<Rates & { promptTokens: number }>({ ...rates, promptTokens: amount }, ['promptTokens'])),
-  serviceTiers: record(union(amount, (value, path) => price(value, path))),
+  serviceTiers: record(union([amount, lazy(() => price)])),
   changes: array(
     group<{ from: number; hours: object; price: Price }>(
       {
         from: amount,
         hours: group<{ from: number; to: number }>({ from: amount, to: amount }, ['from', 'to']),
-        price: (value, path) => price(value, path),
+        price: lazy(() => price),
       },
       ['price'],
     ),
   ),
 });
 
-const tokens = integer(1);
+const tokens = wholeNumber(1);
+
+/** Time limits of one call. */
+export const callTimeouts: AnySchema = group<CallTimeouts>({
+  connectMs: milliseconds,
+  firstTokenMs: milliseconds,
+  answerMs: milliseconds,
+  idleMs: milliseconds,
+});
 
 /** What may be said of one way in which a provider offers a model. */
 export const DECLARATION_OPTIONS: OptionShape<EndpointDeclaration> = {
-  upstreamModel: string,
-  variant: string,
-  tier: string,
-  region: string,
-  tag: string,
+  upstreamModel: nonEmptyString,
+  variant: nonEmptyString,
+  tier: nonEmptyString,
+  region: nonEmptyString,
+  tag: nonEmptyString,
   price,
   contextLength: tokens,
   maxPromptTokens: tokens,
   maxOutputTokens: tokens,
-  parameters: array(string),
+  parameters: array(nonEmptyString),
   abilities: record(boolean),
-  toolChoices: array(string),
-  inputModalities: array(string),
-  outputModalities: array(string),
+  toolChoices: array(nonEmptyString),
+  inputModalities: array(nonEmptyString),
+  outputModalities: array(nonEmptyString),
   reasoning: record(unknown),
   dataCollection: boolean,
   zeroDataRetention: boolean,
   distillable: boolean,
-  quantization: string,
+  quantization: nonEmptyString,
   moderated: boolean,
   implicitCaching: boolean,
   prefill: boolean,
@@ -81,20 +81,13 @@ export const DECLARATION_OPTIONS: OptionShape<EndpointDeclaration> = {
   rpm: tokens,
   tpm: tokens,
   concurrency: tokens,
-  timeouts: (value, path) => callTimeouts(value, path),
+  timeouts: callTimeouts,
 };
 
-/** Time limits of one call. */
-export const callTimeouts: OptionKind = group<CallTimeouts>({
-  connectMs: milliseconds,
-  firstTokenMs: milliseconds,
-  answerMs: milliseconds,
-  idleMs: milliseconds,
-});
-
 const declaration = group(DECLARATION_OPTIONS);
+const declarations = array(declaration);
 
 /** The models that a provider offers, by id. */
-export const modelTable: OptionKind = record((value, path) =>
-  Array.isArray(value) ? array(declaration)(value, path) : declaration(value, path),
+export const modelTable: AnySchema = record(
+  narrowed(unknown, (value) => (Array.isArray(value) ? declarations : declaration)),
 );

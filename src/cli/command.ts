@@ -95,7 +95,7 @@ export const STANDARD_INPUT = '-';
  *
  * @throws {@link CommandError} when it cannot be read.
  */
-export async function readText(file: string, io: Pick<CommandIo, 'folder' | 'readInput'>): Promise<string> {
+export async function readFileOrInput(file: string, io: Pick<CommandIo, 'folder' | 'readInput'>): Promise<string> {
   if (file === STANDARD_INPUT && io.readInput !== undefined) return io.readInput();
   try {
     return await readFile(resolve(io.folder, file), 'utf8');

@@ -3,7 +3,7 @@ import { RouterError } from '../protocol/router-error.ts';
 import type { ExplainedStep, Explanation } from '../core/selection/explain.ts';
 import type { ChatRequest } from '../protocol/chat-request.ts';
 import { createRouter } from '../index.ts';
-import { type Command, CommandError, type CommandIo, fileArguments, readText, tableOf } from './command.ts';
+import { type Command, CommandError, type CommandIo, fileArguments, readFileOrInput, tableOf } from './command.ts';
 import { CONFIG_HELP, loadConfig } from './load-config.ts';
 
 const USAGE = `<request.json | -> [options]
@@ -39,7 +39,7 @@ export const explain: Command = {
 };
 
 async function readRequest(file: string, io: CommandIo): Promise<unknown> {
-  const text = await readText(file, io);
+  const text = await readFileOrInput(file, io);
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {

@@ -55,7 +55,7 @@ const HOLD_MS = 900_000;
 /** Bytes of one response; larger ones are not kept: they are images and audio, which would push out all others. */
 const MAX_ENTRY_BYTES = 1_000_000;
 
-const positive = { right: 'a number of at least 1', least: 1 };
+const positive = { says: 'must be a number of at least 1', least: 1 };
 
 /** How responses are kept and given again (gaps 9.4). */
 export const RESPONSE_CACHE = {

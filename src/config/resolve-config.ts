@@ -12,7 +12,7 @@ import { hangDetectionPolicy } from '../core/selection/adaptive/hang-detection.t
 import { hedgePolicy } from '../core/selection/adaptive/hedge.ts';
 import { pacerPolicy } from '../core/selection/adaptive/pacer.ts';
 import { adaptivePolicy } from '../core/selection/adaptive/policy.ts';
-import { optionProblems } from '../platform/option-kinds.ts';
+import { optionProblems } from '../platform/check-options.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 import type { Plugin } from '../contracts/plugin.ts';
 import type { ServerToolDefinition } from '../contracts/server-tool.ts';

@@ -1,20 +1,12 @@
+import { narrowed, union } from '../schema/choices.ts';
+import { array } from '../schema/collections.ts';
+import { checked, optional } from '../schema/modifiers.ts';
+import { looseObject } from '../schema/object.ts';
+import { boolean, unknown } from '../schema/scalars.ts';
+import { callable, nonEmptyString, type OptionShape, valueThat, wholeNumber } from '../options/values.ts';
+import { computed, type Option, option, type OptionsOf, type OptionTable, schemaOf } from '../options/option.ts';
 import { callTimeouts, modelTable } from '../catalog/model-options.ts';
-import {
-  type OptionKind,
-  type OptionShape,
-  callable,
-  boolean,
-  groupOf,
-  having,
-  kind,
-  kindOf,
-  kindsOf,
-  array,
-  string,
-  integer,
-} from '../platform/option-kinds.ts';
 import { isStandardSchema } from '../protocol/standard-schema.ts';
-import { computed, type Option, option, type OptionsOf, type OptionTable } from '../options/option.ts';
 import type { Preset } from '../core/normalize/preset.ts';
 import { CHAT_FIELDS, chatFieldsProblem, type ChatRequest } from '../protocol/chat-request.ts';
 import { isJsonObject } from '../protocol/json.ts';
@@ -50,55 +42,61 @@ import type { RouterEvents, RouterListener, RouterListeners } from '../contracts
 /** Checks of what programs bring themselves, beyond a list of functions. */
 
 /** What the router needs of a provider; a provider may have more for itself. */
-const providerCheck = having(
-  'a provider, such as openai() makes one',
-  { slug: string, models: modelTable, chat: callable },
+const provider = looseObject(
   {
-    name: string,
-    embed: callable,
-    check: callable,
-    close: callable,
-    dataCollection: boolean,
-    zeroDataRetention: boolean,
-    timeouts: callTimeouts,
+    slug: nonEmptyString,
+    models: modelTable,
+    chat: callable,
+    name: optional(nonEmptyString),
+    embed: optional(callable),
+    check: optional(callable),
+    close: optional(callable),
+    dataCollection: optional(boolean),
+    zeroDataRetention: optional(boolean),
+    timeouts: optional(callTimeouts),
   },
+  'must be a provider, such as openai() makes one',
 );
 
 /** What checks the options of a plugin or a server tool. */
-const standardSchema = kind('a Standard Schema, as of zod, valibot or arktype', isStandardSchema);
+const ownOptions = {
+  parseOptions: optional(callable),
+  options: optional(valueThat('a Standard Schema, as of zod, valibot or arktype', isStandardSchema)),
+};
 
 /** What the router needs of a plugin. */
-const pluginCheck = having(
-  'a plugin',
-  { id: string, whenItThrows: string },
+const plugin = looseObject(
   {
-    parseOptions: callable,
-    options: standardSchema,
-    models: array(string),
-    runsUnasked: callable,
-    onRequest: callable,
-    onCandidates: callable,
-    onAttempt: callable,
-    onChunks: callable,
-    onResult: callable,
-    close: callable,
+    id: nonEmptyString,
+    whenItThrows: nonEmptyString,
+    ...ownOptions,
+    models: optional(array(nonEmptyString)),
+    runsUnasked: optional(callable),
+    onRequest: optional(callable),
+    onCandidates: optional(callable),
+    onAttempt: optional(callable),
+    onChunks: optional(callable),
+    onResult: optional(callable),
+    close: optional(callable),
   },
+  'must be a plugin',
 );
 
 /** What the router needs of a server tool. */
-const serverToolCheck = having(
-  'a server tool',
-  { type: string, describe: callable, execute: callable },
+const serverTool = looseObject(
   {
-    parseOptions: callable,
-    options: standardSchema,
-    native: callable,
-    nameOf: callable,
-    innerTools: callable,
-    expand: callable,
-    maxUses: callable,
-    close: callable,
+    type: nonEmptyString,
+    describe: callable,
+    execute: callable,
+    ...ownOptions,
+    native: optional(callable),
+    nameOf: optional(callable),
+    innerTools: optional(callable),
+    expand: optional(callable),
+    maxUses: optional(callable),
+    close: optional(callable),
   },
+  'must be a server tool',
 );
 
 /** Listeners of a router, by the names of their events. What they throw is ignored. */
@@ -136,9 +134,8 @@ export const LISTENERS = {
 } satisfies { readonly [Name in keyof RouterEvents]: Option<RouterListener<Name>> };
 
 /** What a preset says beside fields of requests. */
-const OWN: OptionShape<Omit<Preset, keyof ChatRequest>> = { cache_enabled: boolean, cache_ttl_seconds: integer(1) };
+const OWN: OptionShape<Omit<Preset, keyof ChatRequest>> = { cache_enabled: boolean, cache_ttl_seconds: wholeNumber(1) };
 
-const ownMembers = having('an object with fields of a request', {}, OWN);
 const KNOWN = [...CHAT_FIELDS, ...Object.keys(OWN)];
 
 /** Names as short as this are too often a letter away from another one. */
@@ -148,36 +145,43 @@ const SHORT = 5;
  * A stored set of request fields. Fields that are unknown go to providers, as they do in requests; one that is a
  * single letter away from a field of ours was meant to be that.
  */
-const preset: OptionKind = function* check(value, path) {
-  yield* ownMembers(value, path);
-  if (!isJsonObject(value)) return;
-  const fields = Object.fromEntries(Object.entries(value).filter(([name]) => !Object.hasOwn(OWN, name)));
-  for (const name of Object.keys(fields)) {
-    const near = KNOWN.includes(name) || name.length <= SHORT ? undefined : nearName(name, KNOWN, 1);
-    if (near !== undefined) {
-      yield { path: `${path}.${name}`, problem: `is not a field of requests; did you mean "${near}"?` };
+const preset = checked(
+  looseObject(
+    { cache_enabled: optional(OWN.cache_enabled), cache_ttl_seconds: optional(OWN.cache_ttl_seconds) },
+    'must be an object with fields of a request',
+  ),
+  function* check(value, path) {
+    if (!isJsonObject(value)) return;
+    const fields = Object.fromEntries(Object.entries(value).filter(([name]) => !Object.hasOwn(OWN, name)));
+    for (const name of Object.keys(fields)) {
+      const near = KNOWN.includes(name) || name.length <= SHORT ? undefined : nearName(name, KNOWN, 1);
+      if (near !== undefined) {
+        yield { path: `${path}.${name}`, problem: `is not a field of requests; did you mean "${near}"?` };
+      }
     }
-  }
-  const wrong = chatFieldsProblem(fields);
-  if (wrong !== undefined) yield { path: `${path}.${wrong.path}`, problem: wrong.problem };
-};
+    const wrong = chatFieldsProblem(fields);
+    if (wrong !== undefined) yield { path: `${path}.${wrong.path}`, problem: wrong.problem };
+  },
+);
 
-const aliasModels = kindOf(option.union(option.string(), option.array(option.string())));
-const aliasSplit = groupOf(SPLIT);
-const aliasMirrored = groupOf(MIRRORED);
+const aliasModels = union([nonEmptyString, array(nonEmptyString)]);
+const aliasSplit = schemaOf(SPLIT);
+const aliasMirrored = schemaOf(MIRRORED);
 
 /** An alias is distinguished by its form, so that what is wrong is said of the form that was meant. */
-const aliasCheck: OptionKind = function* check(value, path) {
-  const isObject = typeof value === 'object' && value !== null;
-  const isSplit = isObject && 'split' in value;
-  const isMirrored = isObject && 'mirror' in value;
-  yield* isSplit ? aliasSplit(value, path) : isMirrored ? aliasMirrored(value, path) : aliasModels(value, path);
-  if (!isSplit || !Array.isArray(value.split)) return;
-  const weights = value.split.map((share: unknown) => Number((share as { weight?: unknown } | null)?.weight));
+const aliasForm = narrowed(unknown, (value) => {
+  const members: object = typeof value === 'object' ? Object(value) : {};
+  return 'split' in members ? aliasSplit : 'mirror' in members ? aliasMirrored : aliasModels;
+});
+
+const alias = checked(aliasForm, function* check(value, path) {
+  const { split } = Object(value) as { readonly split?: unknown };
+  if (!Array.isArray(split)) return;
+  const weights = split.map((share: unknown) => Number((share as { weight?: unknown } | null)?.weight));
   if (weights.every((weight) => !(weight > 0))) {
     yield { path: `${path}.split`, problem: 'must give some model a weight above 0' };
   }
-};
+});
 
 /** Every option of a router. All may be left out. */
 export const ROUTER = {
@@ -185,7 +189,7 @@ export const ROUTER = {
    * What serves models. At least one. Default: the providers whose keys are in the environment, and the simulated
    * provider when there are none; the router then says so in a `warning` with the code `simulated`.
    */
-  providers: computed(option.array(option.checked<Provider>('Provider', providerCheck))),
+  providers: computed(option.array(option.checked<Provider>('Provider', provider))),
   /** What is known about models, by id: names, descriptions, families, aliases. Default: nothing. */
   models: option.record(option.object<ModelInfo>(MODEL_INFO), { default: {} }),
   /**
@@ -201,7 +205,7 @@ export const ROUTER = {
    * `{ split: [{ model, weight: 95 }, { model, weight: 5 }], by: 'session' }`, or for a model whose requests are copied
    * to a candidate: `{ model, mirror: { model, share: 0.05, budget: { limitUsd: 5, period: 'day' } } }`. Default: none.
    */
-  aliases: option.record(option.checked<Alias>('string | string[] | Split | Mirrored', aliasCheck), { default: {} }),
+  aliases: option.record(option.checked<Alias>('string | string[] | Split | Mirrored', alias), { default: {} }),
   /**
    * What happens to requests before they are routed: models are rewritten, requests refused, preferences set. In
    * order; `explain`, `router_metadata` and events name the rules that applied. Default: none.
@@ -218,11 +222,11 @@ export const ROUTER = {
    * Plugins that requests may name, in the order in which their hooks run. Takes the place of the default list; to add
    * to it, give `[...defaultPlugins(), mine]`. Default: `defaultPlugins()`.
    */
-  plugins: computed(option.array(option.checked<Plugin>('Plugin', pluginCheck))),
+  plugins: computed(option.array(option.checked<Plugin>('Plugin', plugin))),
   /** Plugins that run although requests do not name them. Those of an account come before these. Default: none. */
   pluginDefaults: option.array(option.object<PluginDefault>(PLUGIN_DEFAULT), { default: [] }),
   /** Tools that the router runs itself. Takes the place of the default list. Default: `defaultServerTools()`. */
-  serverTools: computed(option.array(option.checked<ServerToolDefinition>('ServerToolDefinition', serverToolCheck))),
+  serverTools: computed(option.array(option.checked<ServerToolDefinition>('ServerToolDefinition', serverTool))),
   /** Routing rules for all accounts. Accounts and requests can only tighten them. Default: none. */
   policy: option.object<RoutingPolicy>(ROUTING_POLICY, { default: {} }),
   /**
@@ -338,8 +342,8 @@ export const ROUTER = {
   ),
 } satisfies OptionTable;
 
-/** What finds the faults in each option of a router. */
-export const ROUTER_OPTIONS = kindsOf(ROUTER);
+/** The schema of all options of a router. */
+export const ROUTER_OPTIONS = schemaOf(ROUTER);
 
 export type { Brand, Cors, KeepAlive } from '../options/http.ts';
 

@@ -1,7 +1,10 @@
 /** Authentication by a fixed list of API keys. */
+import { checked } from '../schema/modifiers.ts';
+import { optionProblems } from '../platform/check-options.ts';
 import type { Account } from '../contracts/account.ts';
-import { ACCOUNT_OPTIONS } from '../runtime/limits/accounts.ts';
-import { group, kind, array, type OptionKind, type OptionShape, stringThat } from '../platform/option-kinds.ts';
+import { ACCOUNT } from '../options/accounts.ts';
+import { group, valueThat, type OptionShape, stringThat } from '../options/values.ts';
+import { array } from '../schema/collections.ts';
 import { ConfigError } from '../protocol/router-error.ts';
 import { sha256 } from '../platform/hash.ts';
 import type { MaybePromise } from '../platform/wait.ts';
@@ -24,13 +27,13 @@ const MIN_KEY_LENGTH = 16;
 const SENDABLE = /^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/;
 
 const KEY_OPTIONS: OptionShape<ApiKey> = {
-  ...ACCOUNT_OPTIONS,
+  ...ACCOUNT,
   key: stringThat(
     `one line of at least ${MIN_KEY_LENGTH} visible ASCII characters, without white space around them, as they come in a header`,
     (value) => value.length >= MIN_KEY_LENGTH && SENDABLE.test(value),
   ),
   sha256: stringThat('64 hexadecimal digits', (value) => /^[0-9a-f]{64}$/i.test(value)),
-  expiresAt: kind(
+  expiresAt: valueThat(
     'epoch milliseconds or a date',
     (value) => (typeof value === 'number' || value instanceof Date) && !Number.isNaN(Number(value)),
   ),
@@ -38,12 +41,13 @@ const KEY_OPTIONS: OptionShape<ApiKey> = {
 
 const members = group(KEY_OPTIONS, ['id']);
 
-const keyEntry: OptionKind = function* check(value, path) {
-  yield* members(value, path);
-  const { key, sha256: digest } = Object(value) as Partial<ApiKey>;
-  if (key === undefined && digest === undefined)
-    yield { path: `${path}.key`, problem: 'is missing: give key or sha256' };
-};
+const keyEntries = array(
+  checked(members, function* check(value, path) {
+    const { key, sha256: digest } = Object(value) as Partial<ApiKey>;
+    if (key === undefined && digest === undefined)
+      yield { path: `${path}.key`, problem: 'is missing: give key or sha256' };
+  }),
+);
 
 /**
  * Authentication by a list of keys. Only hashes are kept, and a key is found by its hash: how much of a wrong key is
@@ -53,7 +57,7 @@ const keyEntry: OptionKind = function* check(value, path) {
  * @throws {@link ConfigError} when a key is too short, given twice, or missing, or something else of it is wrong.
  */
 export function apiKeys(keys: readonly ApiKey[], now: () => number = Date.now): Authenticate {
-  const problems = [...array(keyEntry)(keys, 'apiKeys')];
+  const problems = optionProblems(keyEntries, keys, 'apiKeys');
   if (problems.length > 0) throw new ConfigError(problems);
   const accounts = new Map<string, { readonly account: Account; readonly expiresAt: number }>();
   const hashing = keys.map(({ key, sha256: digest, expiresAt, ...account }, index) => {

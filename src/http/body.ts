@@ -9,7 +9,7 @@ import { decodeStrictly, LONG_TEXT, parseAround, verbatimTexts } from '../platfo
 import type { RequestLimits } from '../protocol/limits.ts';
 import { type JsonScan, scanJson } from '../protocol/scan-json.ts';
 import { unpack } from '../platform/unpack.ts';
-import { yieldTurn } from '../platform/wait.ts';
+import { type MaybePromise, yieldTurn } from '../platform/wait.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import { mistakeInJson } from './json-position.ts';
 import { inspectJson } from '../protocol/inspect-json.ts';
@@ -22,7 +22,9 @@ export type AnswerOfModel = (internals: RouterInternals, request: ModelRequest) 
  * neither a place nor room for the body is not made to send it.
  *
  * @param tokens - Numbers that may be in the body on top of `limits.nodes`.
- * @throws {@link RouterError} what `readJsonBody` throws, and 503 when no place is free.
+ * @throws {@link RouterError} 400 for what is not JSON or not UTF-8, or holds too much, 408 for a body that comes too
+ * slowly, 413 for one that is too large, 415 for another content type or coding, 503 when there is no room for it or no
+ * place is free.
  */
 export async function receive(
   internals: RouterInternals,
@@ -43,7 +45,22 @@ export async function receive(
   };
   try {
     const held = tokens === 0 ? limits : { ...limits, nodes: limits.nodes + tokens };
-    const { value: body, verbatim } = await readJsonBody(call, declared, held, hold);
+    const { body: given } = call;
+    if (declared > held.bodyBytes) throw tooLarge(held.bodyBytes);
+    checkContentType(call);
+    let read: JsonBody;
+    if (given.type === 'parsed') read = await inspected(given.value, held, hold);
+    else {
+      let bytes: Uint8Array;
+      try {
+        bytes = await given.collect(held.bodyBytes, held.bodyTimeoutMs, (count) => hold.add(count));
+      } catch (error) {
+        throw errorOfBody(error, held.bodyBytes);
+      }
+      const made = readBytes(bytes, call.header('content-encoding'), held, hold);
+      read = made instanceof Promise ? await made : made;
+    }
+    const { value: body, verbatim } = read;
     slot = admission.enter();
     const reply = await answer(internals, { call, account, context, body, verbatim });
     // What was taken is free again when nothing more of the answer is to come.
@@ -80,29 +97,21 @@ export interface JsonBody {
   readonly verbatim?: readonly string[] | undefined;
 }
 
-/**
- * Reads the JSON body of a call, or takes the one that the host has parsed already.
- *
- * @param declared - Bytes that the body has, as its header says; 0 where there is none.
- * @param hold - Is told how many bytes are in hand, all the time. What the body holds stays counted.
- * @throws {@link RouterError} 400 for what is not JSON or not UTF-8, or holds too much, 408 for a body that comes too
- * slowly, 413 for one that is too large, 415 for another content type or coding, 503 when there is no room for it.
- */
-async function readJsonBody(call: HttpCall, declared: number, limits: BodyLimits, hold: ByteHold): Promise<JsonBody> {
-  const { body } = call;
-  if (declared > limits.bodyBytes) throw tooLarge(limits.bodyBytes);
-  checkContentType(call);
-  if (body.type === 'parsed') return inspected(body.value, limits, hold);
-  const coding = call.header('content-encoding');
-  let bytes: Uint8Array;
-  try {
-    bytes = await body.collect(limits.bodyBytes, limits.bodyTimeoutMs, (count) => hold.add(count));
-  } catch (error) {
-    throw errorOfBody(error, limits.bodyBytes);
-  }
+/** The JSON in the bytes of a body, compressed or not. */
+function readBytes(
+  bytes: Uint8Array,
+  coding: string | undefined,
+  limits: BodyLimits,
+  hold: ByteHold,
+): MaybePromise<JsonBody> {
   // Hosts need not tell of every piece.
   hold.set(bytes.byteLength);
-  if (!isPlain(coding)) bytes = await decompress(bytes, coding, limits, hold);
+  if (!isPlain(coding))
+    return decompress(bytes, coding, limits, hold).then((unpacked) => parsed(unpacked, limits, hold));
+  return parsed(bytes, limits, hold);
+}
+
+function parsed(bytes: Uint8Array, limits: BodyLimits, hold: ByteHold): MaybePromise<JsonBody> {
   return bytes.byteLength > QUICK ? readScanned(bytes, limits, hold) : parse(bytes, undefined);
 }
 

@@ -36,6 +36,7 @@ import type { RefusedRequest } from '../core/ledger/pending-record.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 import type { Spelling } from './spelling.ts';
 import type { ResolvedConfig } from '../config/resolved-config.ts';
+import type { Brand } from '../config/router.ts';
 import type { ApiFormatErrors } from '../formats/api-format.ts';
 import { API_FORMAT_ERRORS } from '../formats/errors.ts';
 import type { WarningEvent } from '../contracts/events.ts';
@@ -68,8 +69,10 @@ async function replyTo(
       return preflightReply(call, match.allow, cors, config.cors?.headers) ?? wrongMethod(match.allow, context);
     }
     const { operation } = match;
-    if (isCatalog(operation)) return await catalogReply(internals, operation, call, context);
-    if (operation.name === 'openapi') return await openApiReply(context.spelling, context.headers);
+    if (operation.name !== 'chat') {
+      if (isCatalog(operation)) return await catalogReply(internals, operation, call, context);
+      if (operation.name === 'openapi') return await openApiReply(context.spelling, context.headers);
+    }
     const found = admitted(internals, operation, call);
     const account = found instanceof Promise ? await found : found;
     if (account !== ANONYMOUS) context = { ...context, account: account.id };
@@ -87,13 +90,19 @@ function contextOf(
   match: Exclude<Match, undefined>,
 ): CallContext {
   const asking = askingHeaders(call);
-  const { wantsMetadata, spelling } = negotiate(asking, brand);
-  const apiFormat = match.apiFormat ?? apiFormatOfList(call, match);
+  const { wantsMetadata, spelling } = asking === undefined ? NOTHING_ASKED[brand] : negotiate(asking, brand);
+  const apiFormat = match.apiFormat ?? (call.method === 'POST' ? undefined : apiFormatOfList(call, match));
   const id = `req_${environment.randomText(24)}`;
   const headers: Record<string, string> = cors === NO_CORS ? { 'x-request-id': id } : { 'x-request-id': id, ...cors };
   if (apiFormat?.requestIdHeader !== undefined) headers[apiFormat.requestIdHeader] = id;
   return { asking, spelling, wantsMetadata, apiFormat, headers };
 }
+
+/** What a call gets that asks for nothing. */
+const NOTHING_ASKED = {
+  router: negotiate(undefined, 'router'),
+  openrouter: negotiate(undefined, 'openrouter'),
+} satisfies Record<Brand, unknown>;
 
 /** Models are listed in the format of Anthropic's API for its clients, which send this header with everything. */
 function apiFormatOfList({ header }: HttpCall, match: Exclude<Match, undefined>): ApiFormatErrors | undefined {
@@ -104,6 +113,9 @@ function apiFormatOfList({ header }: HttpCall, match: Exclude<Match, undefined>)
 /** The account for which something may be done; who it is refused to is noted. */
 function admitted(internals: RouterInternals, operation: AccountOperation, call: HttpCall): MaybePromise<Account> {
   const { ledger, facts } = internals.services;
+  const { authenticate, anonymous } = internals.config;
+  // Where everybody is served, nothing is to be found out.
+  if (authenticate === undefined && anonymous === 'anybody') return ANONYMOUS;
   const scope = scopeOf(operation);
   if (ledger === undefined) return authorize(call, scope, internals);
   let forbidden: Account | undefined;

@@ -1,4 +1,5 @@
 /** Answers the operations on stored API keys. */
+import { optionProblems } from '../platform/check-options.ts';
 import { nanoFromUsd, usdFromNano } from '../catalog/cost.ts';
 import type { Budget } from '../options/spending.ts';
 import type { KeyChanges, KeyManagement, NewKey, StoredKey } from '../contracts/key-store.ts';
@@ -6,7 +7,7 @@ import { type Account, hasScope, type Scope } from '../contracts/account.ts';
 import { sha256 } from '../platform/hash.ts';
 import { isJsonObject, type JsonObject } from '../protocol/json.ts';
 import { errorOf, RouterError } from '../protocol/router-error.ts';
-import { ACCOUNT_OPTIONS } from '../runtime/limits/accounts.ts';
+import { ACCOUNT } from '../options/accounts.ts';
 import type { Spending } from '../runtime/limits/spending.ts';
 import { keyOf } from './authorize.ts';
 import { checkContentType, errorOfBody, invalid } from './body.ts';
@@ -140,7 +141,7 @@ function givenBy({ limit, limit_reset: reset, scopes }: JsonObject, before: Budg
     return { ...scoped, keyBudget: undefined };
   }
   const keyBudget = { limitUsd, ...(period && { period }) };
-  for (const { problem } of ACCOUNT_OPTIONS.keyBudget(keyBudget, 'limit')) throw wrong('limit', problem);
+  for (const { problem } of optionProblems(ACCOUNT.keyBudget, keyBudget, 'limit')) throw wrong('limit', problem);
   return { ...scoped, keyBudget };
 }
 

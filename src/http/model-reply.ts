@@ -56,7 +56,7 @@ export async function replyToChat(internals: RouterInternals, request: ModelRequ
     account,
     signal: keeping?.signal ?? call.signal,
     metadata: context.wantsMetadata,
-    sessionId: sessionRequested(context.asking),
+    sessionId: context.asking && sessionRequested(context.asking),
     anthropicBeta: betasOf(call, context),
     traceContext: traceOf(internals, call),
     apiFormat: context.apiFormat?.name,

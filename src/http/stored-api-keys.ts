@@ -3,17 +3,11 @@ import type { Authenticate } from '../contracts/authenticate.ts';
 import type { CreatedKey, KeyChanges, KeyManagement, KeyStore, NewKey, StoredKey } from '../contracts/key-store.ts';
 import type { Account } from '../contracts/account.ts';
 import { sha256 } from '../platform/hash.ts';
-import {
-  callable,
-  checkShape,
-  group,
-  milliseconds,
-  type OptionShape,
-  withFunctions,
-} from '../platform/option-kinds.ts';
+import { callable, group, milliseconds, type OptionShape, withFunctions } from '../options/values.ts';
+import { optionProblems, checkShape } from '../platform/check-options.ts';
 import { andThen, type MaybePromise } from '../platform/wait.ts';
 import { ConfigError, errorOf, type RouterError } from '../protocol/router-error.ts';
-import { ACCOUNT_OPTIONS } from '../runtime/limits/accounts.ts';
+import { ACCOUNT } from '../options/accounts.ts';
 
 /** Options of {@link storedApiKeys}. */
 export interface StoredApiKeysOptions {
@@ -215,11 +209,11 @@ function changedValues(before: StoredKey, { account, name, expiresAt, disabled }
   };
 }
 
-const accountKind = group<Account>(ACCOUNT_OPTIONS, ['id']);
+const accountSchema = group<Account>(ACCOUNT, ['id']);
 
 /** @throws {@link ConfigError} when an account means nothing, or holds what must not be stored. */
 function checkAccount(account: Account): void {
-  const problems = [...accountKind(account, 'account')];
+  const problems = [...optionProblems(accountSchema, account, 'account')];
   if (account.providerKeys !== undefined) {
     const problem = 'must not be stored with a key; add it in completeAccount of storedApiKeys';
     problems.push({ path: 'account.providerKeys', problem });

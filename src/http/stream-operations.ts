@@ -34,8 +34,8 @@ export async function answerStreams(
   if (isOver) return { type: 'whole', status: 204, headers: own, body: '' };
   const sent = { ...own, ...STREAM_HEADERS };
   if (call.method === 'HEAD') return { type: 'whole', status: 200, headers: sent, body: '' };
-  const { leave } = admission.enter();
-  const frames = new ReadFrames(text, leaving, call.signal, leave);
+  const slot = admission.enter();
+  const frames = new ReadFrames(text, leaving, call.signal, () => slot.leave());
   return { type: 'stream', status: 200, headers: sent, frames, stallMs: config.limits.writeStallMs };
 }
 

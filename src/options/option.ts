@@ -3,41 +3,25 @@
  * what the router reads, the defaults, the faults at start-up and `docs/configuration.md` all come from it. The comment
  * above an option in its table is what editors and the page say about it.
  *
- * Tables are plain data and this file imports nothing, so that every layer may read its own table.
+ * The kinds of values are those of requests (`src/schema`), with the words of `options/values`; what an option says beside
+ * them is whether it may be left out, and the columns of the page.
  */
-
-/** What values an option takes. What is wrong with others is in `platform/option-kinds.ts`. */
-export type Kind =
-  | NumberKind
-  | { readonly is: 'boolean' | 'unknown' }
-  | { readonly is: 'string' }
-  | { readonly is: 'pattern'; readonly right: string; readonly pattern: RegExp }
-  | { readonly is: 'enum'; readonly words: readonly string[] }
-  | { readonly is: 'array' | 'record'; readonly of: Option }
-  | { readonly is: 'union'; readonly one: Option; readonly other: Option }
-  /** A section is filled with its defaults; an object stays as it was given. */
-  | { readonly is: 'section' | 'object'; readonly options: OptionTable }
-  | { readonly is: 'function'; readonly right: string }
-  | { readonly is: 'contract'; readonly right: string; readonly functions: readonly string[] }
-  | { readonly is: 'checked'; readonly check: Check };
-
-/** A number between bounds. */
-export interface NumberKind extends NumberRange {
-  readonly is: 'number';
-}
-
-/** Which numbers are right, and the sentence that says so after "must be". */
-export interface NumberRange {
-  readonly right: string;
-  readonly least: number;
-  readonly most?: number;
-  readonly integer?: boolean;
-  /** True: `Infinity` is right too. */
-  readonly endless?: boolean;
-}
-
-/** Finds what is wrong with a value, for kinds that are more than their type. */
-export type Check = (value: unknown, path: string) => Iterable<{ readonly path: string; readonly problem: string }>;
+import { union } from '../schema/choices.ts';
+import { array, record } from '../schema/collections.ts';
+import type { AnySchema, NumberLimits, Schema, Shape } from '../schema/form.ts';
+import { optional } from '../schema/modifiers.ts';
+import { strictObject } from '../schema/object.ts';
+import { boolean, enumeration, number, unknown } from '../schema/scalars.ts';
+import {
+  amount,
+  anyString,
+  milliseconds,
+  nonEmptyString,
+  stringThat,
+  valueThat,
+  wholeNumber,
+  withFunctions,
+} from './values.ts';
 
 /**
  * What an option is when it is left out: its `default`; something that the router `computed` from its other options or
@@ -45,17 +29,23 @@ export type Check = (value: unknown, path: string) => Iterable<{ readonly path: 
  */
 export type When = 'default' | 'computed' | 'optional' | 'required';
 
-/** One option. `Value` is what programs give, `Whole` what the router reads. */
-export interface Option<Value = unknown, Left extends When = When, Whole = unknown> {
-  readonly kind: Kind;
+/**
+ * One option: the schema of its value where it is set, and what is said beside it. `Value` is what programs give, `Whole`
+ * what the router reads.
+ */
+export interface Option<Value = unknown, Left extends When = When, Whole = unknown> extends Schema<Value> {
   readonly when: Left;
   readonly default?: unknown;
   /** Unit of its number. Counts have none. */
   readonly unit?: string | undefined;
-  /** Name of its TypeScript type, where the kind does not give it. */
+  /** Name of its TypeScript type, where the schema does not give it. */
   readonly type?: string | undefined;
+  /** The options inside, where it is an object with options of its own. */
+  readonly table?: OptionTable | undefined;
+  /** Whether the object is filled with the defaults of its table; otherwise it stays as it was given. */
+  readonly isFilled?: boolean | undefined;
   /** Carries the types; never there. */
-  readonly types?: { readonly value: Value; readonly integer: Whole };
+  readonly types?: { readonly value: Value; readonly whole: Whole };
 }
 
 /** Options by name, in the order in which they are listed. */
@@ -65,7 +55,7 @@ export type OptionTable = Readonly<Record<string, Option>>;
 export type ValueOf<One extends Option> = NonNullable<One['types']>['value'];
 
 /** What an option is for the router. */
-type WholeOf<One extends Option> = NonNullable<One['types']>['integer'];
+type WholeOf<One extends Option> = NonNullable<One['types']>['whole'];
 
 /** Options of a table as programs write them. */
 export type OptionsOf<Table extends OptionTable> = {
@@ -98,9 +88,9 @@ export type Partially<Whole> = {
 /** Puts the defaults of a table under what was given. An option that is undefined counts as left out. */
 export function fill<Table extends OptionTable>(table: Table, given: object = {}): FilledOf<Table> {
   const values = given as Readonly<Record<string, unknown>>;
-  const filled = Object.entries(table).map(([name, { kind, default: usual }]) => {
+  const filled = Object.entries(table).map(([name, { table: inside, isFilled, default: usual }]) => {
     const value = values[name];
-    if (kind.is === 'section') return [name, fill(kind.options, value as object | undefined)];
+    if (inside !== undefined && isFilled === true) return [name, fill(inside, value as object | undefined)];
     return [name, value === undefined ? usual : value];
   });
   return Object.fromEntries(filled) as FilledOf<Table>;
@@ -120,6 +110,12 @@ function isData(value: unknown): value is Readonly<Record<string, unknown>> {
   return prototype === Object.prototype || prototype === null || Array.isArray(value);
 }
 
+/** The schema of an object with the options of a table. */
+export function schemaOf(table: OptionTable): AnySchema {
+  const members = Object.entries(table).map(([name, one]) => [name, one.when === 'required' ? one : optional(one)]);
+  return strictObject(Object.fromEntries(members) as Shape);
+}
+
 /** Marks an option whose default the router computes. */
 export function computed<Value, Whole>(one: Option<Value, When, Whole>): Option<Value, 'computed', Whole> {
   return { ...one, when: 'computed' };
@@ -130,7 +126,7 @@ export function required<Value, Whole>(one: Option<Value, When, Whole>): Option<
   return { ...one, when: 'required' };
 }
 
-/** What an option may say beside its kind. */
+/** What an option may say beside its schema. */
 interface Said<Value> {
   readonly default?: Value;
   readonly unit?: string;
@@ -138,86 +134,86 @@ interface Said<Value> {
 
 type Plain<Value, Saying> = Option<Value, Saying extends { default: Value } ? 'default' : 'optional', Value>;
 
-function plain<Value, const Saying extends Said<Value>>(kind: Kind, said: Saying | undefined, type?: string) {
+function plain<Value, const Saying extends Said<Value>>(schema: AnySchema, said: Saying | undefined, type?: string) {
   const when = said !== undefined && 'default' in said ? 'default' : 'optional';
-  return { kind, when, ...said, type } as Plain<Value, Saying>;
+  return { ...schema, when, ...said, type } as Plain<Value, Saying>;
 }
 
 /** Options that stay as they were given, of a type that is made from their table. */
-function object<Value>(options: OptionTable): Option<Value, 'optional', Value>;
-function object<Value>(options: OptionTable, said: { readonly default: Value }): Option<Value, 'default', Value>;
-function object<Value>(options: OptionTable, said?: { readonly default: Value }): Option<Value, When, Value> {
-  return plain({ is: 'object', options }, said);
+function object<Value>(table: OptionTable): Option<Value, 'optional', Value>;
+function object<Value>(table: OptionTable, said: { readonly default: Value }): Option<Value, 'default', Value>;
+function object<Value>(table: OptionTable, said?: { readonly default: Value }): Option<Value, When, Value> {
+  return { ...plain(schemaOf(table), said), table };
 }
 
 /** The kinds of options. Each takes its default, and its unit where it is a number. */
 export const option = {
   /** Milliseconds. */
-  ms: <const Saying extends Said<number> = object>(said?: Saying): Plain<number, Saying> => {
-    const right = 'a non-negative number of milliseconds';
-    return plain({ is: 'number', right, least: 0 }, { unit: 'milliseconds', ...said } as Saying & Said<number>);
-  },
+  ms: <const Saying extends Said<number> = object>(said?: Saying): Plain<number, Saying> =>
+    plain(milliseconds, { unit: 'milliseconds', ...said } as Saying & Said<number>),
   /** A whole number from `least` on. */
   integer: <const Saying extends Said<number> = object>(least: number, said?: Saying): Plain<number, Saying> =>
-    plain({ is: 'number', right: `a whole number from ${least} on`, least, integer: true }, said),
+    plain(wholeNumber(least), said),
   /** A number that is not negative. */
-  amount: <const Saying extends Said<number> = object>(said?: Saying): Plain<number, Saying> =>
-    plain({ is: 'number', right: 'a non-negative number', least: 0 }, said),
+  amount: <const Saying extends Said<number> = object>(said?: Saying): Plain<number, Saying> => plain(amount, said),
   /** A number from 0 to 1. */
   share: <const Saying extends Said<number> = object>(said?: Saying): Plain<number, Saying> =>
-    plain({ is: 'number', right: 'a number from 0 to 1', least: 0, most: 1 }, said),
-  /** A number in a range of its own. */
-  number: <const Saying extends Said<number> = object>(range: NumberRange, said?: Saying): Plain<number, Saying> =>
-    plain({ is: 'number', ...range }, said),
-  boolean: <const Saying extends Said<boolean> = object>(said?: Saying): Plain<boolean, Saying> =>
-    plain({ is: 'boolean' }, said),
+    plain(number({ least: 0, most: 1, says: 'must be a number from 0 to 1' }), said),
+  /** A number with limits of its own, and the sentence that is said of others. */
+  number: <const Saying extends Said<number> = object>(
+    limits: NumberLimits & { readonly says: string },
+    said?: Saying,
+  ): Plain<number, Saying> => plain(number(limits), said),
+  boolean: <const Saying extends Said<boolean> = object>(said?: Saying): Plain<boolean, Saying> => plain(boolean, said),
   /** A text that is not empty. */
   string: <Value extends string = string, const Saying extends Said<Value> = object>(
     said?: Saying,
-  ): Plain<Value, Saying> => plain({ is: 'string' }, said),
+  ): Plain<Value, Saying> => plain(nonEmptyString, said),
   /** A text, whatever it says. */
-  anyString: (): Option<string, 'optional', string> =>
-    plain({ is: 'pattern', right: 'a string', pattern: /^/ }, undefined),
+  anyString: (): Option<string, 'optional', string> => plain(anyString, undefined),
   /** A text of some form. Faults do not repeat it: it may be a secret. */
   stringThat: (right: string, pattern: RegExp): Option<string, 'optional', string> =>
-    plain({ is: 'pattern', right, pattern }, undefined),
+    plain(stringThat(right, pattern), undefined),
   /** One of some words. */
   enum: <const Word extends string, const Saying extends Said<Word> = object>(
     words: readonly Word[],
     said?: Saying,
-  ): Plain<Word, Saying> => plain({ is: 'enum', words }, said),
+  ): Plain<Word, Saying> => plain(enumeration(words), said),
   array: <Value, const Saying extends Said<readonly Value[]> = object>(
     of: Option<Value>,
     said?: Saying,
-  ): Plain<readonly Value[], Saying> => plain({ is: 'array', of }, said),
+  ): Plain<readonly Value[], Saying> => plain(array(of), said),
   /** An object with names of the program's own. */
   record: <Value, const Saying extends Said<Readonly<Record<string, Value>>> = object>(
     of: Option<Value>,
     said?: Saying,
-  ): Plain<Readonly<Record<string, Value>>, Saying> => plain({ is: 'record', of }, said),
+  ): Plain<Readonly<Record<string, Value>>, Saying> => plain(record(of), said),
   /** One of two kinds; what is wrong with a value is what is wrong with it as the second. */
   union: <One, Other>(one: Option<One>, other: Option<Other>): Option<One | Other, 'optional', One | Other> =>
-    plain({ is: 'union', one, other }, undefined),
+    plain(union([one, other]), undefined),
   /** Options that are filled with their defaults, all of which have one, or have one computed. */
   section: <Whole extends object>(options: {
     readonly [Name in keyof Whole]: Option<unknown, 'default' | 'computed', Exclude<Whole[Name], undefined>>;
-  }): Option<Partially<Whole>, 'default', Whole> => ({
-    kind: { is: 'section', options: options as unknown as OptionTable },
-    when: 'default',
-  }),
+  }): Option<Partially<Whole>, 'default', Whole> => {
+    const table = options as unknown as OptionTable;
+    return { ...schemaOf(table), when: 'default', table, isFilled: true } as Option<Partially<Whole>, 'default', Whole>;
+  },
   object,
   /** A function of the given type, such as `(event: RequestEvent) => void`. */
   callable: <Value>(type: string, right = 'a function'): Option<Value, 'optional', Value> =>
-    plain({ is: 'function', right }, undefined, type),
+    plain(
+      valueThat(right, (value) => typeof value === 'function'),
+      undefined,
+      type,
+    ),
   /** An object with functions of these names: something that implements a contract. */
   contract: <Value>(
     type: string,
     right: string,
     functions: readonly (keyof Value & string)[],
-  ): Option<Value, 'optional', Value> => plain({ is: 'contract', right, functions }, undefined, type),
-  /** Whatever a check of its own finds nothing wrong with. */
-  checked: <Value>(type: string, check: Check): Option<Value, 'optional', Value> =>
-    plain({ is: 'checked', check }, undefined, type),
+  ): Option<Value, 'optional', Value> => plain(withFunctions(right, ...functions), undefined, type),
+  /** What a schema of its own accepts. */
+  checked: <Value>(type: string, schema: AnySchema): Option<Value, 'optional', Value> => plain(schema, undefined, type),
   /** Anything here: it is looked at where it is used. */
-  unknown: <Value>(type: string): Option<Value, 'optional', Value> => plain({ is: 'unknown' }, undefined, type),
+  unknown: <Value>(type: string): Option<Value, 'optional', Value> => plain(unknown, undefined, type),
 };

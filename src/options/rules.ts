@@ -1,6 +1,14 @@
 /** The options of rules, splits, mirrors and aliases. */
-import { type Check, option, type OptionsOf, type OptionTable, required } from './option.ts';
+import { refine } from '../schema/modifiers.ts';
+import { unknown } from '../schema/scalars.ts';
+import { option, type OptionsOf, type OptionTable, required } from './option.ts';
 import { BUDGET, type Budget } from './spending.ts';
+
+/** A time in the form of a date. */
+const DATE = refine(unknown, {
+  test: (value) => typeof value === 'string' && !Number.isNaN(Date.parse(value)),
+  says: 'must be a time such as 2026-12-01 or 2026-12-01T08:00:00Z',
+});
 
 /** Which requests a rule is for: those that every condition holds of. */
 export const RULE_CONDITION = {
@@ -11,9 +19,9 @@ export const RULE_CONDITION = {
   /** Values of the request's `metadata`, by key: one of them, with `*` for any characters. Default: whatever they are. */
   metadata: option.record(option.array(option.string())),
   /** Time from which the rule holds, such as `2026-12-01` or `2026-12-01T08:00:00Z`. Default: since ever. */
-  from: option.checked<string>('string', date),
+  from: option.checked<string>('string', DATE),
   /** Time at which it ends. Default: never. */
-  until: option.checked<string>('string', date),
+  until: option.checked<string>('string', DATE),
 } satisfies OptionTable;
 
 /** Which requests a rule is for. */
@@ -114,8 +122,3 @@ export interface Mirrored extends OptionsOf<typeof MIRRORED> {}
  * which a candidate gets copies.
  */
 export type Alias = string | readonly string[] | Split | Mirrored;
-
-function* date(value: unknown, path: string): ReturnType<Check> {
-  if (typeof value === 'string' && !Number.isNaN(Date.parse(value))) return;
-  yield { path, problem: 'must be a time such as 2026-12-01 or 2026-12-01T08:00:00Z' };
-}

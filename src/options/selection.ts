@@ -19,7 +19,7 @@ export const SELECTION = {
 export interface SelectionPolicy extends ResolvedOf<typeof SELECTION> {}
 
 /** A number above 0: a factor, or a time that something takes. */
-const aboveNothing = { right: 'a number above 0', least: Number.MIN_VALUE };
+const aboveNothing = { says: 'must be a number above 0', least: Number.MIN_VALUE };
 
 /** What was found by measuring, and can only be changed by measuring again (`docs/routing.md`). */
 export const TUNING = {

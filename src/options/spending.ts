@@ -1,7 +1,7 @@
 /** The options of rate limits and budgets of accounts. */
 import { option, type OptionsOf, type OptionTable, required } from './option.ts';
 
-const limit = () => option.number({ right: 'a non-negative number', least: 0, endless: true });
+const limit = () => option.number({ says: 'must be a non-negative number', least: 0, isEndless: true });
 
 /** What an account may use of models that cost nothing. */
 export const FREE_MODEL_LIMITS = {
@@ -57,7 +57,10 @@ const MOST_USD = 9_000_000;
 export const BUDGET = {
   /** What may be spent until the period ends. */
   limitUsd: required(
-    option.number({ right: `US dollars from 0 to ${MOST_USD}`, least: 0, most: MOST_USD }, { unit: 'US dollars' }),
+    option.number(
+      { says: `must be US dollars from 0 to ${MOST_USD}`, least: 0, most: MOST_USD },
+      { unit: 'US dollars' },
+    ),
   ),
   /** After which time it begins anew, by the calendar and UTC; `total` never does. Default `total`. */
   period: option.enum(BUDGET_PERIODS, { default: 'total' }),

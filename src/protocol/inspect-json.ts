@@ -96,23 +96,6 @@ export class JsonWalk {
     (this.path ??= []).push(step);
     return problem;
   }
-
-  /**
-   * Counts values that nobody needs to look at, with the members among them; false where they are nested too deeply.
-   *
-   * @param depth - Containers that the innermost of them is in.
-   */
-  passes(nodes: number, members: number, depth: number): boolean {
-    this.nodes += nodes;
-    this.members += members;
-    return depth < this.#limits.depth;
-  }
-
-  /** Whether all values that were walked are together no more than may be, given the value that holds them all. */
-  isWithin(whole: unknown): boolean {
-    const { nodes, names = Infinity } = this.#limits;
-    return this.nodes <= nodes && (this.members <= names || !hasMoreNames(whole, names));
-  }
 }
 
 /** Walks a value once, and says where the first problem is. */
@@ -132,7 +115,7 @@ export function inspectJson(value: unknown, limits: InspectionLimits): Inspectio
 }
 
 /** Whether a value that was walked before has more different names of members than this. */
-function hasMoreNames(value: unknown, limit: number): boolean {
+export function hasMoreNames(value: unknown, limit: number): boolean {
   const seen = new Set<string>();
   const visit = (current: unknown): boolean => {
     if (typeof current !== 'object' || current === null) return false;

@@ -1,6 +1,7 @@
+/** Checks the bodies of chat requests: `parseChatRequest` turns unknown JSON into a request, or says what is wrong with it. */
 import { type ChatRequest, chatRequestSchema, chatRequestFields } from './chat-request.ts';
 import { type Checked, echo, failed, faultAt, passed, type RequestFault } from './fault.ts';
-import { type AnySchema, NOT_ACCEPTED } from '../schema/form.ts';
+import { type AnySchema, type Form, NOT_ACCEPTED } from '../schema/form.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { readRefused, valueOf, shownValue } from './issues.ts';
 import { DEFAULT_REQUEST_LIMITS, type RequestLimits } from './limits.ts';
@@ -8,24 +9,35 @@ import { isFunctionTool, type Tool, type ToolChoice } from './tools.ts';
 import type { ReasoningOptions } from './reasoning.ts';
 import { type Message, messageSchema, type ToolCall } from './message.ts';
 import { isPlainMessage, plainCallsOf } from './chat-result.ts';
-import { inspectJson, JsonWalk } from './inspect-json.ts';
+import { hasMoreNames, inspectJson, JsonWalk } from './inspect-json.ts';
+
+/** A request that was checked, or what is wrong with it. */
+export type ParsedChat =
+  | {
+      readonly ok: true;
+      readonly value: ChatRequest;
+      /**
+       * True where some message is more than a role and its text: it has calls, results, parts or marks, or is empty.
+       * Absent in most requests, so that nothing has to look through their messages for any of these.
+       */
+      readonly saysMore?: true | undefined;
+    }
+  | Extract<Checked<ChatRequest>, { ok: false }>;
 
 /**
  * Checks the body of `POST /chat/completions` (contract: chat request, limits).
  * What is wrong comes back as data: 400 for syntax, shape and range, 422 for a body that contradicts itself.
  */
-export function parseChatRequest(body: unknown, limits: RequestLimits = DEFAULT_REQUEST_LIMITS): Checked<ChatRequest> {
+export function parseChatRequest(body: unknown, limits: RequestLimits = DEFAULT_REQUEST_LIMITS): ParsedChat {
   if (!isJsonObject(body)) {
     return failed(faultAt('', `must be a JSON object with a "messages" array, not ${shownValue(body)}`));
   }
-  const walk = new JsonWalk(limits);
-  const accepted = acceptFields(body, walk);
-  const checked = accepted === undefined ? explainFields(body, limits) : passed(accepted);
-  if (!checked.ok) return checked;
-  const { value: request } = checked;
-  const fault =
-    checkSizes(request, limits, accepted === undefined ? Infinity : walk.characters) ?? checkConsistency(request);
-  return fault === undefined ? checked : failed(fault);
+  const read = acceptFields(body, limits) ?? explainFields(body, limits);
+  if ('ok' in read) return read;
+  const { request, characters, saysMore } = read;
+  const fault = checkSizes(request, limits, characters) ?? checkConsistency(request, saysMore);
+  if (fault !== undefined) return failed(fault);
+  return saysMore ? { ok: true, value: request, saysMore } : { ok: true, value: request };
 }
 
 /**
@@ -41,11 +53,12 @@ export function checkSaid(messages: readonly Message[]): RequestFault | undefine
 }
 
 /** The request if it is one after all, or the problem that helps most. */
-function explainFields(body: JsonObject, limits: RequestLimits): Checked<ChatRequest> {
+function explainFields(body: JsonObject, limits: RequestLimits): AcceptedFields | Checked<never> {
   const inspection = inspectJson(body, limits);
   if (!inspection.ok) return failed(faultAt(inspection.path, inspection.problem));
   const parsed = readRefused(chatRequestSchema, body);
-  return parsed.ok ? passed(parsed.value as ChatRequest) : failed(faultAt(parsed.path, parsed.problem));
+  if (!parsed.ok) return failed(faultAt(parsed.path, parsed.problem));
+  return { request: parsed.value as ChatRequest, characters: Infinity, saysMore: true };
 }
 
 function checkSizes(request: ChatRequest, limits: RequestLimits, characters: number): RequestFault | undefined {
@@ -78,10 +91,10 @@ function lengthOf(value: unknown): number {
 }
 
 /** Finds statements of a body that cannot all be true: each is fine by itself, together they are a 422. */
-function checkConsistency(request: ChatRequest): RequestFault | undefined {
+function checkConsistency(request: ChatRequest, saysMore: boolean): RequestFault | undefined {
   const { messages, reasoning, tool_choice: choice, top_logprobs: top } = request;
   return (
-    checkMessages(messages) ??
+    (saysMore ? checkMessages(messages) : undefined) ??
     (reasoning == null ? undefined : checkReasoning(reasoning, request.reasoning_effort)) ??
     (choice == null ? undefined : checkToolChoice(choice, request.tools)) ??
     (top == null ? undefined : checkLogprobs(top, request.logprobs))
@@ -156,60 +169,157 @@ function checkLogprobs(top: number, logprobs: ChatRequest['logprobs']): RequestF
   return top > 0 && logprobs !== true ? faultAt('top_logprobs', 'needs logprobs: true', 422) : undefined;
 }
 
-const FIELDS: ReadonlyMap<string, AnySchema> = new Map(Object.entries(chatRequestFields));
+/** How a field of the request is read. */
+interface Field {
+  readonly schema: AnySchema;
+  /** What it may hold, without what says that it may be left out. */
+  readonly form: Form;
+}
+
+const FIELDS: ReadonlyMap<string, Field> = new Map(
+  Object.entries(chatRequestFields).map(([name, schema]) => [name, { schema, form: formWithin(schema) }]),
+);
+
+function formWithin({ form }: AnySchema): Form {
+  return form.kind === 'optional' || form.kind === 'nullable' ? formWithin(form.inner()) : form;
+}
+
+/**
+ * Whether a value is a text, number, or true or false of which the form alone shows that its schema accepts it, and as it
+ * is. Most fields of most requests are, and are then not read by their schemas.
+ */
+export function isPlainScalar(form: Form, value: unknown): boolean {
+  switch (form.kind) {
+    case 'boolean':
+      return typeof value === 'boolean';
+    case 'number': {
+      const { isInteger, least = -Infinity, most = Infinity, above = -Infinity } = form;
+      if (typeof value !== 'number' || !(isInteger ? Number.isSafeInteger(value) : Number.isFinite(value)))
+        return false;
+      return value >= least && value <= most && value > above;
+    }
+    case 'string': {
+      const { least = 0, most = Infinity, isTrimmed, pattern, withoutNul } = form;
+      if (typeof value !== 'string' || isTrimmed === true || pattern !== undefined) return false;
+      // A character has one or two code units.
+      if (value.length < 2 * least || value.length > most) return false;
+      return withoutNul !== true || !value.includes('\0');
+    }
+    default:
+      return false;
+  }
+}
+
+/** What reading the fields of a body comes to. */
+interface AcceptedFields {
+  readonly request: ChatRequest;
+  /** Characters in all keys and strings of fields that are objects or lists, without messages of the usual forms. */
+  readonly characters: number;
+  readonly saysMore: boolean;
+}
 
 /**
  * The request with the fields that are set, which are few of the many that exist; null and absent mean the same. Each
  * value is looked at once, for what would hurt later and for what is wrong. Undefined when anything is; what exactly is
  * then found out by the whole schema.
  */
-export function acceptFields(body: JsonObject, walk: JsonWalk): ChatRequest | undefined {
-  if (!Array.isArray(body['messages']) || !walk.passes(1, 0, 0)) return undefined;
+export function acceptFields(body: JsonObject, limits: RequestLimits): AcceptedFields | undefined {
+  const reading = new FieldReading(limits);
+  const messages = body['messages'];
+  if (!Array.isArray(messages) || limits.depth < 1) return undefined;
   // Copied as a whole, because few bodies have a member that is left out or read as something else.
   const request: Record<string, unknown> = { ...body };
   for (const name in body) {
     const value = body[name];
-    const schema = FIELDS.get(name);
-    walk.members += 1;
+    reading.members += 1;
     if (name === 'messages') {
-      const messages = acceptMessages(value as readonly unknown[], walk);
-      if (messages === undefined) return undefined;
-      request[name] = messages;
+      const accepted = reading.messages(messages);
+      if (accepted === undefined) return undefined;
+      request[name] = accepted;
       continue;
     }
-    if (walk.problemOf(value, 1) !== undefined || (schema === undefined && name.includes('\0'))) return undefined;
-    if (schema === undefined) {
+    const field = FIELDS.get(name);
+    if (field !== undefined && isPlainScalar(field.form, value)) {
+      reading.nodes += 1;
+      continue;
+    }
+    if (!reading.passes(value, 1) || (field === undefined && name.includes('\0'))) return undefined;
+    if (field === undefined) {
       if (value === undefined || name === '__proto__') delete request[name];
       continue;
     }
-    const accepted = value === null ? undefined : valueOf(schema, value);
+    const accepted = value === null ? undefined : valueOf(field.schema, value);
     if (accepted === NOT_ACCEPTED) return undefined;
     if (accepted !== value) request[name] = accepted;
   }
-  return walk.isWithin(body) ? (request as unknown as ChatRequest) : undefined;
+  if (!reading.isWithin(body)) return undefined;
+  return { request: request as unknown as ChatRequest, characters: reading.characters, saysMore: reading.saysMore };
 }
 
-function acceptMessages(messages: readonly unknown[], walk: JsonWalk): readonly Message[] | undefined {
-  if (messages.length === 0 || !walk.passes(1, 0, 1)) return undefined;
-  const accepted: Message[] = [];
-  for (const message of messages) {
-    if (passesPlain(message, walk)) {
-      accepted.push(message as Message);
-      continue;
+/** Counts what is in a body while its fields are read. Only what is not of the usual forms is walked. */
+class FieldReading {
+  readonly #limits: RequestLimits;
+  #walk: JsonWalk | undefined;
+  /** Values of the usual forms, the body itself counted, and the members among them. */
+  nodes = 1;
+  members = 0;
+  saysMore = false;
+
+  constructor(limits: RequestLimits) {
+    this.#limits = limits;
+  }
+
+  get characters(): number {
+    return this.#walk?.characters ?? 0;
+  }
+
+  /** Whether a value holds nothing that would hurt later. */
+  passes(value: unknown, depth: number): boolean {
+    this.#walk ??= new JsonWalk(this.#limits);
+    return this.#walk.problemOf(value, depth) === undefined;
+  }
+
+  messages(messages: readonly unknown[]): readonly Message[] | undefined {
+    if (messages.length === 0 || this.#limits.depth < 2) return undefined;
+    this.nodes += 1;
+    const accepted: Message[] = [];
+    for (const message of messages) {
+      if (this.#isUsual(message)) {
+        accepted.push(message as Message);
+        continue;
+      }
+      this.saysMore = true;
+      const one = this.passes(message, 2) ? valueOf(messageSchema, message) : NOT_ACCEPTED;
+      if (one === NOT_ACCEPTED) return undefined;
+      accepted.push(one as Message);
     }
-    const one = walk.problemOf(message, 2) === undefined ? valueOf(messageSchema, message) : NOT_ACCEPTED;
-    if (one === NOT_ACCEPTED) return undefined;
-    accepted.push(one as Message);
+    return accepted;
   }
-  return accepted;
-}
 
-/** Counts a message of one of the usual forms, of which nothing needs to be asked; false for any other. */
-function passesPlain(message: unknown, walk: JsonWalk): boolean {
-  if (isPlainMessage(message)) {
-    const texts = (message as Message).role === 'tool' ? 3 : 2;
-    return walk.passes(1 + texts, texts, 2);
+  /** Counts a message of one of the usual forms, of which nothing needs to be asked; false for any other. */
+  #isUsual(message: unknown): boolean {
+    const { depth } = this.#limits;
+    if (isPlainMessage(message)) {
+      const { role, content } = message as Message;
+      const texts = role === 'tool' ? 3 : 2;
+      this.nodes += 1 + texts;
+      this.members += texts;
+      if (role === 'tool' || content === '') this.saysMore = true;
+      return depth > 2;
+    }
+    const calls = plainCallsOf(message);
+    if (calls === 0) return false;
+    this.saysMore = true;
+    this.nodes += 4 + 6 * calls;
+    this.members += 3 + 5 * calls;
+    return depth > 5;
   }
-  const calls = plainCallsOf(message);
-  return calls > 0 && walk.passes(4 + 6 * calls, 3 + 5 * calls, 5);
+
+  /** Whether all values together are no more than may be, given the body that holds them all. */
+  isWithin(body: JsonObject): boolean {
+    const { nodes, names = Infinity } = this.#limits;
+    const walked = this.#walk;
+    if (this.nodes + (walked?.nodes ?? 0) > nodes) return false;
+    return this.members + (walked?.members ?? 0) <= names || !hasMoreNames(body, names);
+  }
 }

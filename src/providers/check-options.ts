@@ -1,16 +1,10 @@
 /** Checks the options of providers. */
 import type { ProviderKey } from '../options/accounts.ts';
-import {
-  amount,
-  union,
-  group,
-  kind,
-  array,
-  enumeration,
-  optionProblems,
-  type OptionShape,
-  integer,
-} from '../platform/option-kinds.ts';
+import { anyString, amount, group, valueThat, type OptionShape, wholeNumber } from '../options/values.ts';
+import { union } from '../schema/choices.ts';
+import { array } from '../schema/collections.ts';
+import { enumeration } from '../schema/scalars.ts';
+import { optionProblems } from '../platform/check-options.ts';
 import { namedKeys, type NamedKey } from './provider-api.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 
@@ -76,43 +70,44 @@ export function checkProviderShape<Options>(
 ): void {
   const given = Object(options) as { slug?: unknown; baseURL?: unknown; apiKey?: unknown };
   const slug = typeof given.slug === 'string' ? given.slug : (usual.slug ?? '?');
-  const problems = [...optionProblems(shape, options, `providers.${slug}`), ...others];
+  const problems = [...optionProblems(group(shape), options, `providers.${slug}`), ...others];
   if (problems.length === 0) return;
   const baseURL = typeof given.baseURL === 'string' ? given.baseURL : (usual.baseURL ?? 'https://provider.example');
   const apiKey = typeof given.apiKey === 'string' ? given.apiKey : undefined;
   throw new ConfigError([...problems, ...checkProviderOptions({ slug, baseURL, apiKey })]);
 }
 
-/** A text, whatever it says: what it must look like is checked elsewhere. */
-export const anyText = kind('a string', (value) => typeof value === 'string');
 /** A key, whatever it says, or a function that gives keys. */
-export const keyOrFunction = kind(
+export const keyOrFunction = valueThat(
   'a string or a function',
   (value) => typeof value === 'string' || typeof value === 'function',
 );
 /** Several keys, each with what is said of it. */
 export const severalKeys = array(
-  union(
+  union([
     group<NamedKey>(
       {
         apiKey: keyOrFunction,
-        name: anyText,
+        name: anyString,
         weight: amount,
-        rpm: integer(1),
-        tpm: integer(1),
-        concurrency: integer(1),
+        rpm: wholeNumber(1),
+        tpm: wholeNumber(1),
+        concurrency: wholeNumber(1),
       },
       ['apiKey'],
     ),
-    kind(
+    valueThat(
       'a string, a function, or { apiKey, name, weight, rpm, tpm, concurrency }',
       (value) => typeof value === 'string' || typeof value === 'function',
     ),
-  ),
+  ]),
 );
 /** Where a key goes: in the header of the vendor, or as an access token in `authorization`. */
-export const keyPlace = enumeration({ 'api-key': true, bearer: true });
+export const keyPlace = enumeration(['api-key', 'bearer']);
 /** A number, whatever it is. */
-export const anyNumber = kind('a number', (value) => typeof value === 'number');
+export const anyNumber = valueThat('a number', (value) => typeof value === 'number');
 /** What may be behind a header's name. */
-export const headerValue = kind('one line of text', (value) => typeof value === 'string' && !/[\r\n\0]/.test(value));
+export const headerValue = valueThat(
+  'one line of text',
+  (value) => typeof value === 'string' && !/[\r\n\0]/.test(value),
+);

@@ -1,26 +1,22 @@
 /** Builds a provider from a codec: credentials, transport, limits and redaction for all of them. */
 import type { CallTimeouts, Endpoint, EndpointDeclaration, NativeSearch } from '../catalog/endpoint.ts';
-import type { NativeRequest, NormalizedRequest } from '../contracts/request.ts';
+import type { NormalizedRequest } from '../contracts/request.ts';
 import type { TraceContext } from '../contracts/trace-context.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
 import type { ApiFormatName } from '../protocol/api-format.ts';
 import type { JsonValue } from '../protocol/json.ts';
 import { checkProviderOptions } from './check-options.ts';
 import {
-  type BatchesOnFirstUse,
-  batchesOnFirstUse,
   type Codec,
   type CodecOnFirstUse,
-  codecSource,
+  type DecodedResult,
   EncodeError,
   type OnFirstUse,
   onFirstUse,
-  type BatchCodecs,
 } from './codec.ts';
 import { type EmbeddingsPart, joinEmbeddings } from './embedding-codec.ts';
 import { addressOf, type ErrorContext, MAX_WHOLE_BYTES, readFailedStatus } from './upstream-failure.ts';
 import { namedKeys, ProviderApi, type ProviderApiOptions } from './provider-api.ts';
-import type { NativeBatches } from '../contracts/native-batches.ts';
 import { ResponsePieceStream } from './piece-stream.ts';
 import {
   type EmbeddingCall,
@@ -31,9 +27,12 @@ import {
   failedReply,
 } from '../contracts/provider.ts';
 
+import { type ApiFormatCodecs, type BatchesOption, batchesOf, ProviderCodecs } from './provider-codecs.ts';
 import { serialize, serializeInParts } from './serialize.ts';
 import { reportedLimits } from './limit-headers.ts';
 import { parseObject } from '../platform/json.ts';
+import { andThen, type MaybePromise } from '../platform/wait.ts';
+import type { ApiExchange } from './api-exchange.ts';
 import { readText, TransportError, type TransportResponse } from '../net/transport.ts';
 import type { EmbeddingReply, ProviderReply } from '../contracts/provider-reply.ts';
 import { type AttemptFailure, failure } from '../contracts/failure.ts';
@@ -65,9 +64,9 @@ export interface HttpProviderOptions<Model extends string = string> extends Prov
   /** How requests are written and responses read. */
   readonly codec: Codec | CodecOnFirstUse;
   /** Codecs for callers with requests in an API format that this provider supports natively. */
-  readonly apiFormatCodecs?: Readonly<Partial<Record<ApiFormatName, Codec | CodecOnFirstUse>>> | undefined;
+  readonly apiFormatCodecs?: ApiFormatCodecs | undefined;
   /** The provider's own batch API, spoken with the same address and keys. Default: batches are run request by request. */
-  readonly batches?: ((api: ProviderApi, codecs: BatchCodecs) => NativeBatches) | BatchesOnFirstUse | undefined;
+  readonly batches?: BatchesOption | undefined;
 }
 
 /** Most bytes of a streamed answer, decompressed. */
@@ -123,40 +122,6 @@ export function httpProvider<const Model extends string = string>(
   };
 }
 
-/** The codecs of a provider: its own, and those for requests in an API format that it supports natively. */
-class ProviderCodecs {
-  readonly #own: Codec | CodecOnFirstUse;
-  readonly #natives: readonly (readonly [apiFormat: string, codec: Codec | CodecOnFirstUse])[];
-  /** The provider's own, for everything that comes in no such format. */
-  readonly main: OnFirstUse<Codec>;
-  readonly #sources: ReadonlyMap<string, OnFirstUse<Codec>>;
-
-  constructor(own: Codec | CodecOnFirstUse, natives: NonNullable<HttpProviderOptions['apiFormatCodecs']>) {
-    this.#own = own;
-    this.#natives = Object.entries(natives);
-    this.main = codecSource(own);
-    this.#sources = new Map(this.#natives.map(([apiFormat, codec]) => [apiFormat, codecSource(codec)]));
-  }
-
-  sourceFor({ apiFormat }: Pick<NativeRequest, 'apiFormat'>): OnFirstUse<Codec> {
-    return this.#sources.get(apiFormat) ?? this.main;
-  }
-
-  /** All of them, loaded: a batch has requests in any of them. */
-  async load(): Promise<BatchCodecs> {
-    const main = await this.main.load();
-    const natives = new Map<string, Codec>();
-    for (const [apiFormat, source] of this.#sources) natives.set(apiFormat, await source.load());
-    return codecsOf(main, natives);
-  }
-
-  /** The same where none has to be loaded first. */
-  get loaded(): BatchCodecs {
-    const natives = this.#natives.map(([apiFormat, codec]) => [apiFormat, loadedCodec(codec)] as const);
-    return codecsOf(loadedCodec(this.#own), new Map(natives));
-  }
-}
-
 /** The calls of a provider over HTTP. */
 class HttpCalls {
   readonly #api: ProviderApi;
@@ -169,58 +134,64 @@ class HttpCalls {
   }
 
   /** What is there is not waited for: from here to the transport, a call goes on in one turn. */
-  async chat(call: ProviderCall): Promise<ProviderReply> {
-    const { endpoint, signal, progress, traceContext } = call;
-    let { request } = call;
-    const { stream, verbatim, needs, native } = request;
+  chat(call: ProviderCall): Promise<ProviderReply> {
+    const { request, endpoint } = call;
+    const { native, needs } = request;
+    const source = native === undefined ? this.#codecs.main : this.#codecs.sourceFor(native);
+    const { loaded } = source;
+    if (loaded === undefined || needs.files === true) return this.#chatLater(call, source);
     try {
-      const source = native === undefined ? this.#codecs.main : this.#codecs.sourceFor(native);
-      const usual = source.loaded ?? (await source.load());
+      const codec = loaded.insteadFor?.(request, endpoint) ?? loaded;
+      const sent = this.#send(call, request, codec);
+      if (sent instanceof Promise) return sent.then((one) => readReply(one, call, request, codec), failedWith);
+      return readReply(sent, call, request, codec);
+    } catch (error) {
+      return Promise.resolve(failedWith(error));
+    }
+  }
+
+  /** The same where a codec must be loaded, or files may have to be fetched. */
+  async #chatLater(call: ProviderCall, source: OnFirstUse<Codec>): Promise<ProviderReply> {
+    const { endpoint, signal } = call;
+    let { request } = call;
+    try {
+      const usual = await source.load();
       const codec = usual.insteadFor?.(request, endpoint) ?? usual;
-      if (needs.files === true && codec.takesAddresses?.(endpoint) === false) {
+      if (request.needs.files === true && codec.takesAddresses?.(endpoint) === false) {
         request = await (await this.#fileAddresses.load()).withData(request, signal);
       }
-      const encoded = codec.encode(request, endpoint, progress.adjusted);
-      const fields = endpoint.refusedFields === undefined ? encoded : withoutRefusedFields(encoded, endpoint);
-      const bodyParts = verbatim?.length ? serializeInParts(fields, verbatim) : undefined;
-      // Added up, and not joined: nobody copies its long texts until somebody reads it.
-      const body = bodyParts === undefined ? serialize(fields) : bodyParts.reduce((text, part) => text + part, '');
-      progress.sending(() => JSON.parse(body) as JsonValue);
-      const headers = codec.headers?.(request, endpoint) ?? NONE;
-      const sent = this.#api.begin({
-        method: 'POST',
-        path: codec.path(request, endpoint),
-        frequent: true,
-        body,
-        bodyParts,
-        accept: stream ? 'text/event-stream' : 'application/json',
-        headers: traceContext === undefined ? headers : [...headers, ...traceHeaders(traceContext)],
-        endpoint,
-        apiKey: call.apiKey,
-        signal,
-        maxBytes: stream ? MAX_STREAM_BYTES : MAX_WHOLE_BYTES,
-        errorShape: codec.errorShape?.bind(codec),
-        connecting: progress.connecting,
-        connected: progress.connected,
-      });
-      const { response: answered, context } = sent instanceof Promise ? await sent : sent;
-      progress.calling?.(() => addressOf(context));
-      const response = await answered;
-      notifyLimits(response, context, call);
-      const failed = response.status === 200 ? undefined : readFailedStatus(response, context);
-      if (failed !== undefined) return failedReply(await failed);
-      const { secrets, wallClock, errorShape } = context;
-      const answer: ErrorContext = { secrets, wallClock, errorShape, header: (name) => response.header(name) };
-      // What a streamed request gets is looked at as it comes, because servers name the type of a stream in many ways.
-      if (stream || response.header('content-type')?.toLowerCase().startsWith('text/event-stream') === true) {
-        return { type: 'stream', stream: new ResponsePieceStream(response, codec.streamDecoder(answer, request)) };
-      }
-      const text = readText(response);
-      const decoded = codec.decodeResult(typeof text === 'string' ? text : await text, answer, request);
-      return decoded.ok ? { type: 'whole', result: decoded.result } : failedReply(decoded.failure);
+      return await readReply(await this.#send(call, request, codec), call, request, codec);
     } catch (error) {
-      return failedReply(failureOf(error));
+      return failedWith(error);
     }
+  }
+
+  #send(call: ProviderCall, request: NormalizedRequest, codec: Codec): MaybePromise<ApiExchange> {
+    const { endpoint, apiKey, signal, progress, traceContext } = call;
+    const { stream, verbatim } = request;
+    const encoded = codec.encode(request, endpoint, progress.adjusted);
+    const fields = endpoint.refusedFields === undefined ? encoded : withoutRefusedFields(encoded, endpoint);
+    const bodyParts = verbatim?.length ? serializeInParts(fields, verbatim) : undefined;
+    // Added up, and not joined: nobody copies its long texts until somebody reads it.
+    const body = bodyParts === undefined ? serialize(fields) : bodyParts.reduce((text, part) => text + part, '');
+    progress.sending(() => JSON.parse(body) as JsonValue);
+    const headers = codec.headers?.(request, endpoint) ?? NONE;
+    return this.#api.begin({
+      method: 'POST',
+      path: codec.path(request, endpoint),
+      frequent: true,
+      body,
+      bodyParts,
+      accept: stream ? 'text/event-stream' : 'application/json',
+      headers: traceContext === undefined ? headers : [...headers, ...traceHeaders(traceContext)],
+      endpoint,
+      apiKey,
+      signal,
+      maxBytes: stream ? MAX_STREAM_BYTES : MAX_WHOLE_BYTES,
+      errorShape: codec.errorShape?.bind(codec),
+      connecting: progress.connecting,
+      connected: progress.connected,
+    });
   }
 
   async embed(call: EmbeddingCall): Promise<EmbeddingReply> {
@@ -261,7 +232,7 @@ class HttpCalls {
       const joined = joinEmbeddings(parts);
       return 'vectors' in joined ? { type: 'embedded', result: joined } : failedReply(joined);
     } catch (error) {
-      return failedReply(failureOf(error));
+      return failedWith(error);
     }
   }
 
@@ -319,29 +290,41 @@ class HttpCalls {
   }
 }
 
-function batchesOf(
-  batches: NonNullable<HttpProviderOptions['batches']>,
-  api: ProviderApi,
-  codecs: ProviderCodecs,
-): NativeBatches {
-  if (typeof batches !== 'function') return batchesOnFirstUse(batches, api, () => codecs.load());
-  return batches(api, codecs.loaded);
+/** Reads the answer to a request when it comes. Not by `await`: an async function keeps all it has until it goes on. */
+function readReply(
+  { response: answered, context }: ApiExchange,
+  call: ProviderCall,
+  request: NormalizedRequest,
+  codec: Codec,
+): Promise<ProviderReply> {
+  call.progress.calling?.(() => addressOf(context));
+  return answered.then((response): MaybePromise<ProviderReply> => {
+    try {
+      notifyLimits(response, context, call);
+      const failed = response.status === 200 ? undefined : readFailedStatus(response, context);
+      if (failed !== undefined) return andThen(failed, failedReply, failedWith);
+      const { secrets, wallClock, errorShape } = context;
+      const answer: ErrorContext = { secrets, wallClock, errorShape, header: (name) => response.header(name) };
+      // What a streamed request gets is looked at as it comes, because servers name the type of a stream in many ways.
+      if (request.stream || response.header('content-type')?.toLowerCase().startsWith('text/event-stream') === true) {
+        return { type: 'stream', stream: new ResponsePieceStream(response, codec.streamDecoder(answer, request)) };
+      }
+      const text = readText(response);
+      if (typeof text === 'string') return wholeReply(codec.decodeResult(text, answer, request));
+      return text.then((late) => wholeReply(codec.decodeResult(late, answer, request))).catch(failedWith);
+    } catch (error) {
+      return failedWith(error);
+    }
+  }, failedWith);
 }
 
-function codecsOf(main: Codec, natives: ReadonlyMap<string, Codec>): BatchCodecs {
-  return {
-    codecFor(request, endpoint) {
-      const { native } = request;
-      const codec = (native === undefined ? undefined : natives.get(native.apiFormat)) ?? main;
-      return codec.insteadFor?.(request, endpoint) ?? codec;
-    },
-    embeddings: main.embeddings,
-  };
+function wholeReply(decoded: DecodedResult): ProviderReply {
+  return decoded.ok ? { type: 'whole', result: decoded.result } : failedReply(decoded.failure);
 }
 
-function loadedCodec(codec: Codec | CodecOnFirstUse): Codec {
-  if (!('load' in codec)) return codec;
-  throw new TypeError('where the codec is loaded on first use, `batches` must be, too');
+/** The reply of a call that was given up with an error. */
+function failedWith(thrown: unknown): ReturnType<typeof failedReply> {
+  return failedReply(failureOf(thrown));
 }
 
 /** Tells what an answer says about what the provider will still take. */

@@ -1,5 +1,6 @@
 /** The task queue within one process. */
-import { checkShape, type OptionShape, integer } from '../platform/option-kinds.ts';
+import { checkShape } from '../platform/check-options.ts';
+import { type OptionShape, wholeNumber } from '../options/values.ts';
 import type { Timer } from '../platform/environment.ts';
 import { TASK_PUMP_OPTIONS, TaskPump, type TaskPumpOptions, problemName, runDueTasks } from './task-pump.ts';
 import type { QueuePorts, TaskHandler, TaskQueue, TaskQueueFactory } from '../contracts/task-queue.ts';
@@ -13,7 +14,7 @@ export interface LocalQueueOptions extends TaskPumpOptions {
   readonly pollMs?: number | undefined;
 }
 
-const OPTIONS: OptionShape<LocalQueueOptions> = { ...TASK_PUMP_OPTIONS, pollMs: integer(1) };
+const OPTIONS: OptionShape<LocalQueueOptions> = { ...TASK_PUMP_OPTIONS, pollMs: wholeNumber(1) };
 
 const DEFAULT_POLL_MS = 5_000;
 /** A store that always sees something due must not keep the process busy. */

@@ -4,7 +4,7 @@ import type { QueuePorts, TaskHandler, TaskResult } from '../contracts/task-queu
 import { LeaseLength, RENEWALS } from '../core/batch/lease.ts';
 import { backoffMs } from '../core/fallback/backoff.ts';
 import type { Timer } from '../platform/environment.ts';
-import { type OptionShape, integer } from '../platform/option-kinds.ts';
+import { type OptionShape, wholeNumber } from '../options/values.ts';
 
 /** Bounds of a queue. */
 export interface TaskPumpOptions {
@@ -16,8 +16,8 @@ export interface TaskPumpOptions {
 
 /** Kinds of {@link TaskPumpOptions}. */
 export const TASK_PUMP_OPTIONS: OptionShape<TaskPumpOptions> = {
-  concurrency: integer(1),
-  leaseMs: integer(1),
+  concurrency: wholeNumber(1),
+  leaseMs: wholeNumber(1),
 };
 
 /** Runs what is due until nothing is due any more, or until the time is up. */

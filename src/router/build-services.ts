@@ -19,6 +19,7 @@ import { KnownPrompts } from '../runtime/chat/known-prompts.ts';
 import { RepeatedPrefixes } from '../runtime/endpoints/repeated-prefixes.ts';
 import { SharedLimits } from '../runtime/endpoints/shared-limits.ts';
 import { PROMPT_CACHE_MS } from '../core/selection/adaptive/policy.ts';
+import { normalizePreferences } from '../core/normalize/preset.ts';
 import { boundedMap } from '../storage/memory.ts';
 import { sameOption } from '../options/option.ts';
 import { EventHub, warn } from '../runtime/events/events.ts';
@@ -107,6 +108,7 @@ function buildFacts(config: ResolvedConfig): RouterFacts {
   return {
     catalog: buildCatalog(config.providers, config.models, config.aliases, config.catalog),
     policy: config.policy,
+    preferences: normalizePreferences({}, [config.policy]),
     defaultModel: config.defaultModel,
     presets: config.presets,
     ruleTable,

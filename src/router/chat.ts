@@ -1,11 +1,12 @@
 /** The way of a chat request through the router, from its body to its answer. */
 import { ANONYMOUS } from '../contracts/account.ts';
 import type { CompleteAnswer } from '../formats/api-format.ts';
-import { wantsCache } from '../core/limits/cache-rule.ts';
 import { normalizeChatRequest } from '../core/normalize/normalize.ts';
+import type { RequestContext } from '../core/normalize/context.ts';
 import type { NormalizedRequest } from '../contracts/request.ts';
 import { needsRepair } from '../core/conversation/needs-repair.ts';
 import { andThen, type MaybePromise, onDemand } from '../platform/wait.ts';
+import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
 import type { ChatChunk } from '../protocol/chunk.ts';
 import { isJsonObject } from '../protocol/json.ts';
@@ -16,6 +17,7 @@ import { ChatStreamSource, chunksOf } from '../runtime/chat/chat-stream.ts';
 import {
   type CallerSignal,
   clientSignal,
+  type ChatBody,
   requestContext,
   type PrepareOptions,
   streamSignal,
@@ -23,7 +25,7 @@ import {
 } from './incoming.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
-import { execute, planEarly, planPrepared, preparePipeline } from '../runtime/pipeline/start.ts';
+import { execute, planEarly, preparePipeline, start } from '../runtime/pipeline/start.ts';
 import type { CallOptions, OpenedChat, OpenOptions } from './router.ts';
 import type { Execution } from '../runtime/chat/answer.ts';
 import type { SentBefore } from '../runtime/chat/continuing.ts';
@@ -36,11 +38,12 @@ const loadRepair = onDemand(() => import('../core/conversation/repair.ts'));
 /** How the response to a request comes. */
 type AnswerKind = 'whole' | 'streaming';
 
-/** A request whose answer only has to be read. */
-interface BegunChat {
-  readonly request: NormalizedRequest;
-  readonly execution: Execution;
-  readonly caller: CallerSignal;
+/** A chat request that was checked, and repaired where it had to be. */
+interface CheckedChat extends Pick<RequestContext, 'native' | 'onlyTexts'> {
+  readonly request: ChatRequest;
+  readonly adjustments?: NormalizedRequest['adjustments'];
+  /** As it was sent: errors name its paths. */
+  readonly body: unknown;
 }
 
 /**
@@ -59,7 +62,91 @@ export class ChatService {
 
   /** Begins to answer a request of a mount, streaming or not as its body says. */
   async open(body: unknown, options: OpenOptions): Promise<OpenedChat> {
-    const { request, execution, caller } = await this.#noted(body, options);
+    const opened = this.#noted(body, options);
+    return opened instanceof Promise ? await opened : opened;
+  }
+
+  /** Answers an in-process request with a non-streaming response. */
+  async chat(body: unknown, options: CallOptions = {}): Promise<ChatResult> {
+    const noted = this.#noted(body, options, 'whole');
+    const opened = noted instanceof Promise ? await noted : noted;
+    if (opened.type === 'stream') throw new RangeError('a request that is not streamed has a response');
+    return (await opened.answer).result;
+  }
+
+  /** Answers an in-process request with a stream. */
+  stream(body: unknown, options: CallOptions = {}): AsyncGenerator<ChatChunk, void, undefined> {
+    return chunksOf(async () => {
+      const opened = await this.#noted(body, options, 'streaming');
+      if (opened.type === 'whole') throw new RangeError('a streamed request has a stream');
+      return opened.stream;
+    });
+  }
+
+  /** Begins a request. One that is refused is noted where there is a ledger. */
+  #noted(body: unknown, options: OpenOptions, kind?: AnswerKind): MaybePromise<OpenedChat> {
+    const { ledger, facts } = this.#services;
+    if (ledger === undefined) return this.#begin(body, options, kind);
+    let request: NormalizedRequest | undefined;
+    const begin = async (): Promise<OpenedChat> => this.#begin(body, options, kind, (one) => (request = one));
+    return ledger.noting(facts, options.signal, begin, () => {
+      const { account = ANONYMOUS, apiFormat: format } = options;
+      const requested = kind === undefined || !isJsonObject(body) ? body : { ...body, stream: kind === 'streaming' };
+      return { operation: 'chat', account, format, body: requested, request };
+    });
+  }
+
+  /** The way of a request from outside, up to where only its answer has to be read. */
+  #begin(
+    body: unknown,
+    options: OpenOptions,
+    kind?: AnswerKind,
+    onPrepared?: (request: NormalizedRequest) => void,
+  ): MaybePromise<OpenedChat> {
+    const prepared = this.prepare(body, options, kind);
+    return prepared instanceof Promise
+      ? prepared.then((one) => this.#admitted(one, options, onPrepared))
+      : this.#admitted(prepared, options, onPrepared);
+  }
+
+  #admitted(
+    prepared: PreparedRequest,
+    options: OpenOptions,
+    onPrepared: ((request: NormalizedRequest) => void) | undefined,
+  ): MaybePromise<OpenedChat> {
+    onPrepared?.(prepared.request);
+    // What goes on at another instance was admitted, copied and looked up there.
+    const admitted = options.sent ? prepared : this.#admit(prepared);
+    return admitted instanceof Promise
+      ? admitted.then((one) => this.#begun(one, options))
+      : this.#begun(admitted, options);
+  }
+
+  /** Gets a request that may begin ready to run: from the response cache, or planned. */
+  #begun(admitted: PreparedRequest, { cache, signal, sent }: OpenOptions): MaybePromise<OpenedChat> {
+    const services = this.#services;
+    const { ledger, responses } = services;
+    const { request, plugins, body } = admitted;
+    const caller = request.stream ? streamSignal(signal) : clientSignal(signal);
+    const mayBeKept = cache !== undefined || request.responseCache !== undefined || responses.policy.enabled;
+    const started =
+      mayBeKept && !sent
+        ? throughCache(services, request, {
+            body,
+            plugins,
+            requestedCache: cache,
+            signal: caller.signal,
+            start: () => this.#start(admitted, caller.signal, sent),
+          })
+        : this.#start(admitted, caller.signal, sent);
+    const kept = ledger === undefined ? started : andThen(started, (one) => ledger.keeping(one));
+    return kept instanceof Promise
+      ? kept.then((execution) => this.#opened(request, execution, caller))
+      : this.#opened(request, kept, caller);
+  }
+
+  /** Runs a request; its answer only has to be read. */
+  #opened(request: NormalizedRequest, execution: Execution, caller: CallerSignal): OpenedChat {
     const { id } = request;
     const promptTokens: OpenedChat['promptTokens'] = (estimate) => estimate(request, request.targets[0]?.model ?? '');
     const cache: OpenedChat['cache'] = () => execution.report;
@@ -70,68 +157,10 @@ export class ChatService {
     return { id, cache, promptTokens, type: 'stream', stream };
   }
 
-  /** Answers an in-process request with a non-streaming response. */
-  async chat(body: unknown, options: CallOptions = {}): Promise<ChatResult> {
-    const { execution } = await this.#noted(body, options, 'whole');
-    return (await answerComplete(this.#services, execution)).result;
-  }
-
-  /** Answers an in-process request with a stream. */
-  stream(body: unknown, options: CallOptions = {}): AsyncGenerator<ChatChunk, void, undefined> {
-    return chunksOf(async () => {
-      const { execution, caller } = await this.#noted(body, options, 'streaming');
-      return new ChatStreamSource(this.#services, execution, caller.abort, caller.release);
-    });
-  }
-
-  /** Begins a request. One that is refused is noted where there is a ledger. */
-  #noted(body: unknown, options: OpenOptions, kind?: AnswerKind): MaybePromise<BegunChat> {
-    const { ledger, facts } = this.#services;
-    if (ledger === undefined) return this.#begin(body, options, kind);
-    let request: NormalizedRequest | undefined;
-    const begin = async (): Promise<BegunChat> => {
-      return this.#begin(body, options, kind, (one) => (request = one));
-    };
-    return ledger.noting(facts, options.signal, begin, () => {
-      const { account = ANONYMOUS, apiFormat: format } = options;
-      const requested = kind === undefined || !isJsonObject(body) ? body : { ...body, stream: kind === 'streaming' };
-      return { operation: 'chat', account, format, body: requested, request };
-    });
-  }
-
-  /** The way of a request from outside, up to where only its answer has to be read. */
-  async #begin(
-    body: unknown,
-    options: OpenOptions,
-    kind?: AnswerKind,
-    onPrepared?: (request: NormalizedRequest) => void,
-  ): Promise<BegunChat> {
-    const { ledger, mirrors, responses } = this.#services;
-    const { cache, signal } = options;
-    const prepared = await this.prepare(body, options, kind);
-    onPrepared?.(prepared.request);
-    const { sent } = options;
-    // What goes on at another instance was admitted, copied and looked up there.
-    const admission = sent ? prepared : this.#admit(prepared);
-    const admitted = admission instanceof Promise ? await admission : admission;
-    const { request } = admitted;
-    const caller = request.stream ? streamSignal(signal) : clientSignal(signal);
-    const start = (): MaybePromise<Execution> => {
-      const started = this.#start(admitted, caller.signal, sent);
-      return mirrors === undefined || sent ? started : andThen(started, (one) => mirrors.after(this.#services, one));
-    };
-    const started =
-      !sent && wantsCache(request, cache, responses.policy)
-        ? throughCache(this.#services, request, {
-            body,
-            plugins: prepared.plugins,
-            requestedCache: cache,
-            signal: caller.signal,
-            start,
-          })
-        : start();
-    const kept = ledger === undefined ? started : andThen(started, (one) => ledger.keeping(one));
-    return { request, execution: kept instanceof Promise ? await kept : kept, caller };
+  #start(admitted: PreparedRequest, signal: AbortSignal, sent: SentBefore | undefined): MaybePromise<Execution> {
+    const { mirrors } = this.#services;
+    const started = start(this.#services, admitted, signal, sent);
+    return mirrors === undefined || sent ? started : andThen(started, (one) => mirrors.after(this.#services, one));
   }
 
   /**
@@ -141,38 +170,54 @@ export class ChatService {
    * @param kind - How the response comes. Default: as the body says.
    * @throws {@link RouterError} that names the first place that is wrong, or what it requires that is not here.
    */
-  async prepare(body: unknown, options: PrepareOptions, kind?: AnswerKind): Promise<PreparedRequest> {
-    const services = this.#services;
+  prepare(body: unknown, options: PrepareOptions, kind?: AnswerKind): MaybePromise<PreparedRequest> {
     const { apiFormat } = options;
-    const { chat, native } = apiFormat === undefined ? { chat: body } : await translated(services, body, apiFormat);
-    const parsed = parseChatRequest(chat, services.limits);
+    if (apiFormat === undefined) return this.#read(body, { chat: body, native: undefined }, options, kind);
+    return translated(this.#services, body, apiFormat).then((chatBody) => this.#read(body, chatBody, options, kind));
+  }
+
+  #read(
+    body: unknown,
+    { chat, native }: ChatBody,
+    options: PrepareOptions,
+    kind: AnswerKind | undefined,
+  ): MaybePromise<PreparedRequest> {
+    const parsed = parseChatRequest(chat, this.#services.limits);
     if (!parsed.ok) throw errorOfFault(parsed.fault);
-    const unsaid = apiFormat === undefined ? checkSaid(parsed.value.messages) : undefined;
+    const { saysMore = false, value } = parsed;
+    const request = kind === undefined ? value : { ...value, stream: kind === 'streaming' };
+    if (!saysMore) return this.#inContext({ request, body, native, onlyTexts: true }, options);
+    const unsaid = options.apiFormat === undefined ? checkSaid(request.messages) : undefined;
     if (unsaid !== undefined) throw errorOfFault(unsaid);
-    const requested = kind === undefined ? parsed.value : { ...parsed.value, stream: kind === 'streaming' };
-    const repaired = needsRepair(requested.messages)
-      ? (await loadRepair()).repairConversation(requested.messages)
-      : undefined;
-    const request = repaired === undefined ? requested : { ...requested, messages: repaired.messages };
-    const found = requestContext(services, request.user, options, native);
-    const context = found instanceof Promise ? await found : found;
-    const normalized = normalizeChatRequest(request, context, services.facts);
+    if (!needsRepair(request.messages)) return this.#inContext({ request, body, native }, options);
+    return andThen(loadRepair(), ({ repairConversation }) => {
+      const { messages, adjustments } = repairConversation(request.messages);
+      return this.#inContext({ request: { ...request, messages }, adjustments, body, native }, options);
+    });
+  }
+
+  #inContext(checked: CheckedChat, options: PrepareOptions): MaybePromise<PreparedRequest> {
+    const found = requestContext(this.#services, checked, options);
+    return found instanceof Promise
+      ? found.then((context) => this.#normalized(checked, context))
+      : this.#normalized(checked, found);
+  }
+
+  #normalized({ request, adjustments, body }: CheckedChat, context: RequestContext): PreparedRequest {
+    const normalized = normalizeChatRequest(request, context, this.#services.facts);
     if (!normalized.ok) throw errorOfFault(normalized.fault);
     const { value } = normalized;
-    const adjusted = repaired?.adjustments.length ? { ...value, adjustments: repaired.adjustments } : value;
-    return preparePipeline(services, adjusted, request, body);
+    const adjusted = adjustments?.length ? { ...value, adjustments } : value;
+    return preparePipeline(this.#services, adjusted, request, body);
   }
 
   /** Lets a request begin, or throws the 429 for one that exceeds its account's rate limit. */
   #admit<Prepared extends PreparedRequest>(prepared: Prepared): MaybePromise<Prepared> {
-    return andThen(this.#services.rates.admit(prepared.request), (request) =>
+    const { rates } = this.#services;
+    if (!rates.limitsEverybody && prepared.request.account.rateLimits === undefined) return prepared;
+    return andThen(rates.admit(prepared.request), (request) =>
       request === prepared.request ? prepared : { ...prepared, request },
     );
-  }
-
-  /** Plans a request and gets it ready to run. */
-  #start(admitted: PreparedRequest, signal: AbortSignal, sent?: SentBefore): MaybePromise<Execution> {
-    return andThen(planPrepared(this.#services, admitted), (planned) => execute(this.#services, planned, signal, sent));
   }
 
   /** Reads a request of a batch, which is admitted when it runs. */
@@ -195,7 +240,7 @@ export class ChatService {
     const begin = async (): Promise<Execution> => {
       const prepared = await this.prepare(body, { account, inner }, 'whole');
       ({ request } = prepared);
-      return this.#start(prepared, signal);
+      return start(this.#services, prepared, signal);
     };
     const refused = () => ({ operation: 'chat', account, parent, body, request }) as const;
     const execution = await (ledger === undefined ? begin() : ledger.noting(facts, signal, begin, refused));

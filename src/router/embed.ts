@@ -72,7 +72,7 @@ export class EmbeddingService {
   }
 
   async #normalize(parsed: EmbeddingRequest, options: OpenOptions): Promise<NormalizedEmbeddingRequest> {
-    const context = await requestContext(this.#services, parsed.user, options);
+    const context = await requestContext(this.#services, { request: parsed }, options);
     const normalized = normalizeEmbeddingRequest(parsed, context, this.#services.facts);
     if (!normalized.ok) throw errorOfFault(normalized.fault);
     return normalized.value;

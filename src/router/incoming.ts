@@ -3,7 +3,7 @@ import { ANONYMOUS } from '../contracts/account.ts';
 import { traceContextOf } from '../contracts/trace-context.ts';
 import type { OpenOptions } from './router.ts';
 import { batchGenerationId, generationId } from '../protocol/chat-result.ts';
-import { andThen, type MaybePromise, onDemand } from '../platform/wait.ts';
+import { type MaybePromise, onDemand } from '../platform/wait.ts';
 import type { ApiFormat } from '../formats/api-format.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
 import type { ApiFormatName } from '../protocol/api-format.ts';
@@ -52,27 +52,46 @@ export interface PrepareOptions extends OpenOptions {
   readonly inner?: InnerCall | undefined;
 }
 
+/** What the body of a request says of what comes with it. */
+interface SaidInBody extends Pick<RequestContext, 'onlyTexts' | 'native'> {
+  readonly request: { readonly user?: string | null | undefined };
+}
+
 /** What comes with a request besides its body: who asks, its id, its time. */
 export function requestContext(
   services: RuntimeServices,
-  user: string | null | undefined,
+  said: SaidInBody,
   options: PrepareOptions,
-  native?: NativeRequest,
 ): MaybePromise<RequestContext> {
-  const { environment, endUsers } = services;
-  const { inner } = options;
-  const account = options.account ?? ANONYMOUS;
-  services.checkAccount(account);
-  const { sent } = options;
+  const { endUsers } = services;
+  const { account = ANONYMOUS } = options;
+  // Without an account, there is nothing to check, and one stand-in for all.
+  if (account !== ANONYMOUS) services.checkAccount(account);
+  const { user } = said.request;
+  const endUser =
+    (account === ANONYMOUS && user == null ? endUsers.ofNobody : undefined) ?? endUsers.standIn(account.id, user);
+  return endUser instanceof Promise
+    ? endUser.then((one) => contextOf(services, said, options, one))
+    : contextOf(services, said, options, endUser);
+}
+
+function contextOf(
+  { environment }: RuntimeServices,
+  { native, onlyTexts }: SaidInBody,
+  options: PrepareOptions,
+  endUser: string,
+): RequestContext {
+  const { inner, sent, traceContext } = options;
   const created = sent ? Number(sent.id.split('-')[1]) : Math.floor(environment.wallClock() / 1_000);
   const idOf = options.batch === true ? batchGenerationId : generationId;
-  return andThen(endUsers.standIn(account.id, user), (endUser) => ({
+  return {
     id: sent?.id ?? idOf(created, environment.randomText(20)),
     created,
-    account,
+    account: options.account ?? ANONYMOUS,
     endUser,
     sessionHeader: options.sessionId,
     wantsMetadata: options.metadata ?? false,
+    onlyTexts,
     within: inner && { parent: inner.parent, depth: inner.depth, by: inner.by, stage: inner.stage },
     policies: inner?.policies ?? options.policies,
     native,
@@ -80,9 +99,8 @@ export function requestContext(
     batch: options.batch,
     anthropicBeta: options.anthropicBeta,
     verbatim: options.verbatim,
-    traceContext:
-      options.traceContext && traceContextOf(options.traceContext.traceparent, options.traceContext.tracestate),
-  }));
+    traceContext: traceContext && traceContextOf(traceContext.traceparent, traceContext.tracestate),
+  };
 }
 
 /** The signal that ends a call. */

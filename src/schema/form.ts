@@ -30,6 +30,12 @@ export interface NumberLimits {
   readonly most?: number;
   /** What it has to be more than. */
   readonly above?: number;
+  /** 1: whole numbers alone, also those that are too large to be written exactly. */
+  readonly multipleOf?: 1;
+  /** Whether `Infinity` is right, too. */
+  readonly isEndless?: boolean;
+  /** What is said of a value that is not such a number. */
+  readonly says?: string;
 }
 
 /** Limits of a list. */
@@ -69,6 +75,8 @@ export type Form =
       readonly unknownKeys: UnknownKeys;
       /** What is said of an unknown member, given its name. */
       readonly says?: ((name: string) => string) | undefined;
+      /** What is said of a value that is no object. */
+      readonly saysOfOthers?: string | undefined;
     }
   | { readonly kind: 'record'; readonly value: AnySchema; readonly keys?: readonly string[] | undefined }
   | ({ readonly kind: 'boundedRecord'; readonly value: AnySchema } & MapLimits)
@@ -76,6 +84,8 @@ export type Form =
   | { readonly kind: 'discriminatedUnion'; readonly tag: string; readonly options: readonly AnySchema[] }
   | { readonly kind: 'refine'; readonly inner: AnySchema; readonly rule: Refinement<never> }
   | { readonly kind: 'narrowed'; readonly base: AnySchema; readonly narrow: Narrowing }
+  | { readonly kind: 'custom'; readonly test: (value: unknown) => boolean; readonly says: string }
+  | { readonly kind: 'check'; readonly inner: AnySchema; readonly check: Check }
   | { readonly kind: 'optional' | 'nullable' | 'lazy'; readonly inner: () => AnySchema }
   | { readonly kind: 'default'; readonly inner: () => AnySchema; readonly missing: () => unknown };
 
@@ -84,6 +94,9 @@ export interface Misplaced {
   readonly says: string;
   readonly path: readonly string[];
 }
+
+/** Finds everything that is wrong with a value, where that is more than one rule. */
+export type Check = (value: unknown, path: string) => Iterable<{ readonly path: string; readonly problem: string }>;
 
 /** Finds the schema that the members of an object require, or what is wrong with them. */
 export type Narrowing = (value: Readonly<Record<string, unknown>>) => AnySchema | Misplaced | undefined;

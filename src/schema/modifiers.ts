@@ -1,5 +1,5 @@
 /** Schemas around others: optional, nullable, with a default, with a rule, found later. */
-import { type Issue, NOT_ACCEPTED, type Schema, type Refinement } from './form.ts';
+import { type Check, type Issue, NOT_ACCEPTED, type Schema, type Refinement } from './form.ts';
 
 /** A value for which a rule holds as well. */
 export function refine<Output>(inner: Schema<Output>, rule: Refinement<Output>): Schema<Output> {
@@ -22,6 +22,22 @@ export function refine<Output>(inner: Schema<Output>, rule: Refinement<Output>):
 function issueOf<Output>({ says, path = [], decides = false }: Refinement<Output>, value: Output): Issue {
   const message = typeof says === 'string' ? says : says(value);
   return { code: 'custom', message, path: [...path], isMinor: !decides };
+}
+
+/** A value in which a check finds nothing wrong, either. It runs whatever else is wrong. */
+export function checked<Output>(inner: Schema<Output>, check: Check): Schema<Output> {
+  return {
+    form: { kind: 'check', inner, check },
+    isOptional: inner.isOptional,
+    accept: (value) => ([...check(value, '')].length > 0 ? NOT_ACCEPTED : inner.accept(value)),
+    parse: (value, issues) => {
+      const parsed = inner.parse(value, issues);
+      for (const { path, problem } of check(value, '')) {
+        issues.push({ code: 'custom', message: problem, path: path === '' ? [] : [path], isMinor: true });
+      }
+      return parsed;
+    },
+  };
 }
 
 /** A value that may be left out. */

@@ -24,9 +24,13 @@ export type Members<Of extends Shape> = Flat<
 
 type Given = Readonly<Record<string, unknown>>;
 
-/** An object that may have other members as well, and keeps them. */
-export function looseObject<Of extends Shape>(shape: Of): Schema<Members<Of>> {
-  return objectOf(shape, 'kept', undefined);
+/**
+ * An object that may have other members as well, and keeps them.
+ *
+ * @param saysOfOthers - What is said of a value that is no object.
+ */
+export function looseObject<Of extends Shape>(shape: Of, saysOfOthers?: string): Schema<Members<Of>> {
+  return objectOf(shape, 'kept', undefined, saysOfOthers);
 }
 
 /** An object whose other members are taken out. */
@@ -34,8 +38,8 @@ export function object<Of extends Shape>(shape: Of): Schema<Members<Of>> {
   return objectOf(shape, 'dropped', undefined);
 }
 
-/** An object that takes no other members. `says` is told the name of one that there is. */
-export function strictObject<Of extends Shape>(shape: Of, says: (name: string) => string): Schema<Members<Of>> {
+/** An object that takes no other members. `says` gets the name of one that there is. */
+export function strictObject<Of extends Shape>(shape: Of, says?: (name: string) => string): Schema<Members<Of>> {
   return objectOf(shape, 'refused', says);
 }
 
@@ -43,6 +47,7 @@ function objectOf<Of extends Shape>(
   shape: Of,
   unknownKeys: UnknownKeys,
   says: ((name: string) => string) | undefined,
+  saysOfOthers?: string,
 ): Schema<Members<Of>> {
   const members = new Map(Object.entries(shape).map(([name, schema], place) => [name, { name, schema, place }]));
   const schemas = Object.values(shape);
@@ -77,7 +82,7 @@ function objectOf<Of extends Shape>(
     return (isOrdered ? result : inOrderOf(members, result)) as Members<Of>;
   }
 
-  const form = { kind: 'object', shape, unknownKeys, says } as const;
+  const form = { kind: 'object', shape, unknownKeys, says, saysOfOthers } as const;
   return {
     form,
     isOptional: false,
@@ -105,7 +110,7 @@ function parseMembers(
   issues: Issue[],
 ): Given {
   if (!isObject(value)) {
-    wrongKind('object', issues);
+    wrongKind('object', issues, form.saysOfOthers);
     return {};
   }
   const result: Record<string, unknown> = {};
@@ -121,7 +126,7 @@ function parseMembers(
   for (const name in value) {
     if (members.has(name)) continue;
     if (form.unknownKeys === 'refused') {
-      issues.push({ code: 'custom', message: form.says?.(name) ?? '', path: [], isMinor: true });
+      issues.push({ code: 'custom', message: form.says?.(name) ?? 'has a member too many', path: [], isMinor: true });
       return result;
     }
     if (form.unknownKeys === 'kept' && name !== '__proto__') result[name] = value[name];

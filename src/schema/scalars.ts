@@ -30,14 +30,14 @@ export function string(limits: StringLimits = {}): Schema<string> {
       const excess = excessOf(read, least, most);
       if (excess < 0) issues.push(tooSmall('string', least));
       else if (excess > 0) issues.push(tooBig('string', most));
-      else if (withoutNul && read.includes('\0')) issues.push(custom(HAS_NUL));
-      else if (pattern?.[0].test(read) === false) issues.push(custom(pattern[1]));
+      else if (withoutNul && read.includes('\0')) issues.push(minor(HAS_NUL));
+      else if (pattern?.[0].test(read) === false) issues.push(minor(pattern[1]));
       return read;
     },
   };
 }
 
-function custom(message: string): Issue {
+function minor(message: string): Issue {
   return { code: 'custom', message, path: [], isMinor: true };
 }
 
@@ -69,18 +69,21 @@ export function integer(limits: NumberLimits = {}): Schema<number> {
 }
 
 function numeric(limits: NumberLimits, kind: 'number' | 'int'): Schema<number> {
-  const { least = -Infinity, most = Infinity, above = -Infinity } = limits;
+  const { least = -Infinity, most = Infinity, above = -Infinity, multipleOf, isEndless = false, says } = limits;
   const isInteger = kind === 'int';
-  const isRight = isInteger ? Number.isSafeInteger : Number.isFinite;
+  const isRight = isInteger ? Number.isSafeInteger : multipleOf === 1 ? Number.isInteger : Number.isFinite;
+  const accept = (value: unknown): number | typeof NOT_ACCEPTED =>
+    typeof value === 'number' && isRight(value) && value >= least && value <= most && value > above
+      ? value
+      : NOT_ACCEPTED;
   return {
     form: { kind: 'number', isInteger, ...limits },
     isOptional: false,
-    accept: (value) =>
-      typeof value === 'number' && isRight(value) && value >= least && value <= most && value > above
-        ? value
-        : NOT_ACCEPTED,
+    accept: isEndless ? (value) => (value === Infinity ? value : accept(value)) : accept,
     parse: (value, issues) => {
-      if (typeof value !== 'number' || !Number.isFinite(value)) wrongKind('number', issues);
+      if (says !== undefined || isEndless) {
+        if (accept(value) === NOT_ACCEPTED && !(isEndless && value === Infinity)) wrongKind('number', issues, says);
+      } else if (typeof value !== 'number' || !Number.isFinite(value)) wrongKind('number', issues);
       else if (isInteger && !Number.isInteger(value)) wrongKind('int', issues);
       else if (isInteger && value > Number.MAX_SAFE_INTEGER) issues.push(tooBig('int', Number.MAX_SAFE_INTEGER));
       else if (isInteger && value < Number.MIN_SAFE_INTEGER) issues.push(tooSmall('int', Number.MIN_SAFE_INTEGER));
@@ -134,6 +137,19 @@ export function literal<const Value extends string | number | boolean>(value: Va
     parse: (given, issues) => {
       if (given !== value) issues.push({ code: 'invalid_value', values: [value], path: [], message: says });
       return value;
+    },
+  };
+}
+
+/** A value that one test finds right, for what no other kind says. */
+export function custom<Value>(test: (value: unknown) => boolean, says: string): Schema<Value> {
+  return {
+    form: { kind: 'custom', test, says },
+    isOptional: false,
+    accept: (value) => (test(value) ? (value as Value) : NOT_ACCEPTED),
+    parse: (value, issues) => {
+      if (!test(value)) issues.push({ code: 'custom', message: says, path: [] });
+      return value as Value;
     },
   };
 }

@@ -1,6 +1,7 @@
 /** Replaces a failing state store by local memory. */
 import { timerMs } from '../platform/environment.ts';
-import { callable, boolean, milliseconds, type OptionShape, withFunctions } from '../platform/option-kinds.ts';
+import { callable, milliseconds, type OptionShape, withFunctions } from '../options/values.ts';
+import { boolean } from '../schema/scalars.ts';
 import { type MaybePromise, yieldTurn } from '../platform/wait.ts';
 import { memoryStore } from './memory.ts';
 import type { ChangedCounters, ChangeName, CounterChange, StateStore } from '../contracts/state-store.ts';

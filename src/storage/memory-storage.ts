@@ -1,5 +1,6 @@
 /** The batch store in memory. */
-import { callable, checkShape } from '../platform/option-kinds.ts';
+import { callable } from '../options/values.ts';
+import { checkShape } from '../platform/check-options.ts';
 import type { BatchStore } from '../contracts/batch-store.ts';
 import { Content, DeletedPlaces, memoryRecords, memoryTasks, newestAfter } from './memory-batches/records.ts';
 import { memoryItems, entryName } from './memory-batches/items.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import {
+  schemaOf,
   type OptionTable,
   type OptionsOf,
   type ResolvedOf,
@@ -8,7 +9,7 @@ import {
   option,
   required,
 } from '../../src/options/option.ts';
-import { groupOf } from '../../src/platform/option-kinds.ts';
+import { optionProblems } from '../../src/platform/check-options.ts';
 import { resolveConfig } from '../../src/config/resolve-config.ts';
 import { instant } from '../support/simulated.ts';
 
@@ -25,7 +26,7 @@ const TABLE = {
 } satisfies OptionTable;
 
 function problemsOf(value: unknown): readonly string[] {
-  return [...groupOf(TABLE)(value, 'table')].map(({ path, problem }) => `${path} ${problem}`);
+  return optionProblems(schemaOf(TABLE), value, 'table').map(({ path, problem }) => `${path} ${problem}`);
 }
 
 describe('a table of options', () => {

@@ -29,6 +29,33 @@ const byZod = z.strictObject({
   sources: z.array(z.object({ name: z.string() })).optional(),
 });
 
+/** A schema that is a function, as those of arktype are: called, it gives the value or an object with what is wrong. */
+const byFunction: StandardSchema<{ readonly depth: number }> = Object.assign((value: unknown) => value, {
+  '~standard': {
+    version: 1 as const,
+    vendor: 'by-function',
+    validate: (value: unknown) => byHand['~standard'].validate(value),
+  },
+});
+
+/** A schema whose parts are instances of a class and whose path are keys alone, as those of valibot and zod give them. */
+class Depth implements StandardSchema<{ readonly depth: number }> {
+  readonly #most = 5;
+
+  get '~standard'() {
+    return {
+      version: 1 as const,
+      vendor: 'by-class',
+      validate: (value: unknown) => {
+        const { depth = 1 } = value as { readonly depth?: unknown };
+        return typeof depth === 'number' && depth <= this.#most
+          ? { value: { depth } }
+          : { issues: [{ message: `at most ${this.#most}`, path: ['depth'] }] };
+      },
+    };
+  }
+}
+
 const routers: Router[] = [];
 afterEach(() => Promise.all(routers.splice(0).map((router) => router.close())));
 
@@ -64,6 +91,8 @@ async function refusalOf(schema: StandardSchema<object>, given: object): Promise
 describe.each([
   ['zod', byZod],
   ['a library of one’s own', byHand],
+  ['a library whose schemas are functions', byFunction],
+  ['a library whose schemas are instances', new Depth()],
 ])('options by a schema of %s', (_, schema) => {
   it('are checked and completed by it', async () => {
     expect(await optionsSeen(schema, {})).toEqual({ depth: 1 });
@@ -147,6 +176,45 @@ describe('a configuration', () => {
     );
     const later = z.object({}).refine(() => Promise.resolve(true));
     expect(configured(later)).toThrow('plugins[0].options must be a schema that validates without a promise');
+  });
+});
+
+describe('a schema that answers later', () => {
+  const later: StandardSchema<{ readonly depth: number }> = {
+    '~standard': {
+      version: 1,
+      vendor: 'later',
+      validate: (value) => Promise.resolve(byHand['~standard'].validate(value)),
+    },
+  };
+
+  it('is refused where the router is made, for plugins and server tools, with what would be right', () => {
+    const tool = defineServerTool({
+      type: 'router:later',
+      options: later,
+      describe: () => ({ description: 'Later.', parameters: { type: 'object' } }),
+      execute: () => ({ result: 1 }),
+    });
+    expect(() => routerWith(later)).toThrow(
+      'plugins[0].options must be a schema that validates without a promise and does not throw',
+    );
+    expect(() => createRouter({ providers: [simulated()], plugins: [], serverTools: [tool] })).toThrow(
+      'serverTools[0].options must be a schema that validates without a promise and does not throw',
+    );
+  });
+
+  it('does not pass where it answers later for some values alone', async () => {
+    const sometimes: StandardSchema<{ readonly depth: number }> = {
+      '~standard': {
+        version: 1,
+        vendor: 'sometimes',
+        validate: (value) => (Object.keys(Object(value)).length > 0 ? later : byHand)['~standard'].validate(value),
+      },
+    };
+    expect(await refusalOf(sometimes, { depth: 3 })).toMatchObject({
+      status: 502,
+      message: expect.stringContaining('"echoing" failed'),
+    });
   });
 });
 

@@ -78,6 +78,10 @@ export function valuesOf({ form }: AnySchema, depth = 0): fc.Arbitrary<unknown> 
       return narrowedOf(form, depth);
     case 'nullable':
       return fc.option(valuesOf(form.inner(), depth), { freq: 5 });
+    case 'check':
+      return valuesOf(form.inner, depth);
+    case 'custom':
+      return fc.anything().filter(form.test);
     case 'optional':
     case 'default':
       return valuesOf(form.inner(), depth);

@@ -18,7 +18,7 @@ export interface CacheRule {
 const MAX_TTL_SECONDS = 86_400;
 
 /** Whether the response cache is requested (gaps 9.3): by the request, its preset, or the configuration. */
-export function wantsCache(
+function wantsCache(
   { responseCache: preset }: Pick<NormalizedRequest, 'responseCache'>,
   requestedCache: RequestedCache | undefined,
   policy: CachePolicy,

@@ -45,6 +45,8 @@ export interface RouterFacts {
   readonly catalog: Catalog;
   /** Rules for all accounts. */
   readonly policy: RoutingPolicy;
+  /** Preferences of requests without any, under these rules alone. Default: folded when a request comes. */
+  readonly preferences?: Preferences | undefined;
   readonly defaultModel?: string | undefined;
   readonly presets: Readonly<Record<string, Preset>>;
   /** What becomes of requests before they are routed. Default: nothing. */
@@ -69,6 +71,8 @@ export interface RequestContext {
   readonly endUser: string;
   readonly sessionHeader?: string | undefined;
   readonly wantsMetadata: boolean;
+  /** True where each message is a role and a text, so that there is less to look for. Default false. */
+  readonly onlyTexts?: boolean | undefined;
   readonly within?: NormalizedRequest['within'];
   /** Rules of the request or the batch that this one is a part of. */
   readonly policies?: readonly RoutingPolicy[] | undefined;

@@ -1,19 +1,20 @@
 /** Request normalization: `normalizeChatRequest` turns a checked body into the one form behind it. */
 import { CHAT_FIELDS, type ChatRequest, type ServiceTier } from '../../protocol/chat-request.ts';
-import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
+import { type Checked, failed, faultAt } from '../../protocol/fault.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
+import type { Message } from '../../protocol/message.ts';
 import { MAX_SERVER_TOOL_STEPS } from '../../protocol/limits.ts';
 import { PLUGIN_SHORT_FORMS, type PluginEntry } from '../../protocol/plugins.ts';
 import type { ToolChoice } from '../../protocol/tools.ts';
 import type { Account, RoutingPolicy } from '../../contracts/account.ts';
-import { type RequestedModel, chatTargets } from './targets.ts';
+import { type RequestedModel, chatTargets, knownTargets, type Meaning } from './targets.ts';
 import { normalizeMessages, normalizeReasoning } from './messages.ts';
 import type { NormalizedRequest, RequestedTier, RequestParameters, Needs } from '../../contracts/request.ts';
 import { applyPreset, cacheOfPreset, namesPreset, normalizePreferences } from './preset.ts';
 import { serverToolType, sortTools } from './server-tools.ts';
-import { conversationKey, findSession } from './session.ts';
+import { conversationKey, findSession, NO_SESSION } from './session.ts';
 import { type ParameterName, SUPPORTED_PARAMETERS, type ToolChoiceKind } from '../../catalog/model.ts';
-import { fewestTokens, surveyPrompt } from '../tokens/token-estimate.ts';
+import { fewestTokens, type PromptContent, surveyPrompt } from '../tokens/token-estimate.ts';
 import type { RouterFacts, RequestContext } from './context.ts';
 
 /** Turns a checked request into the form that everything behind it works with. */
@@ -22,42 +23,52 @@ export function normalizeChatRequest(
   context: RequestContext,
   facts: RouterFacts,
 ): Checked<NormalizedRequest> {
-  const preset = namesPreset(body) ? applyPreset(body, facts.presets) : undefined;
+  const known = usualMeaning(body, context, facts);
+  const preset = known === undefined && namesPreset(body) ? applyPreset(body, facts.presets) : undefined;
   if (preset?.ok === false) return preset;
   const request = preset?.value ?? body;
-  const models = requestedModels(request, context.account.defaultModel ?? facts.defaultModel);
-  if (models.length === 0) return failed(faultAt('model', 'is required: No models provided'));
-  const session = findSession(request, context.sessionHeader);
+  const models = known === undefined ? requestedModels(request, defaultModel(context, facts)) : NOTHING;
+  if (known === undefined && models.length === 0) return failed(faultAt('model', 'is required: No models provided'));
+  const requested = models[0]?.slug ?? request.model ?? defaultModel(context, facts) ?? '';
+  const session = namesSession(request, context) ? findSession(request, context.sessionHeader) : NO_SESSION;
   if (!session.ok) return session;
   const applying = facts.applying?.(context, facts, {
-    requested: models[0]?.slug ?? '',
+    requested,
     metadata: request.metadata,
     session: () => session.value.key ?? conversationKey(normalizeMessages(request.messages)),
   });
   const refused = applying?.fault();
   if (refused !== undefined) return failed(refused);
-  const resolved = chatTargets(models, {
-    catalog: facts.catalog,
-    routerModels: facts.routerModels,
-    docsUrl: facts.docsUrl,
-    batch: context.batch,
-    pro: request.reasoning?.mode === 'pro',
-    ...applying?.targets,
-  });
+  const resolved =
+    known ??
+    chatTargets(models, {
+      catalog: facts.catalog,
+      routerModels: facts.routerModels,
+      docsUrl: facts.docsUrl,
+      batch: context.batch,
+      pro: request.reasoning?.mode === 'pro',
+      ...applying?.targets,
+    });
   if (!resolved.ok) return resolved;
   const { targets, online } = resolved.value;
-  const input = modelInput(request);
+  const prompt = surveyPrompt(request.messages);
+  const isRewritten = context.onlyTexts !== true || prompt.system;
+  const input = modelInput(request, isRewritten ? normalizeMessages(request.messages) : request.messages);
   const { route, provider } = request;
-  const preferences = normalizePreferences(
-    { route, provider: applying === undefined ? provider : applying.provider(provider, models[0]?.slug ?? '') },
-    policiesOf(context.account, facts, context.policies),
-  );
+  const { policy } = context.account;
+  const isUsual = provider == null && route == null && policy === undefined && context.policies === undefined;
+  const preferences =
+    (isUsual && applying === undefined ? facts.preferences : undefined) ??
+    normalizePreferences(
+      { route, provider: applying === undefined ? provider : applying.provider(provider, requested) },
+      policiesOf(context.account, facts, context.policies),
+    );
   const applied = applying?.record({
     functions: input.tools.length > 0,
     effects: online || mayHaveEffects(request, input, context),
   });
   // Written out, not spread: an object of this size that grows member by member costs as much as the whole routing.
-  return passed({
+  const value: NormalizedRequest = {
     messages: input.messages,
     parameters: input.parameters,
     tools: input.tools,
@@ -69,7 +80,7 @@ export function normalizeChatRequest(
     id: context.id,
     created: context.created,
     stream: request.stream ?? false,
-    requested: models[0]?.slug ?? '',
+    requested,
     targets,
     serverTools: input.serverTools,
     maxToolSteps: request.max_tool_calls ?? MAX_SERVER_TOOL_STEPS,
@@ -79,9 +90,9 @@ export function normalizeChatRequest(
     cache: requestedCache(request),
     responseCache: preset && cacheOfPreset(body, facts.presets),
     serviceTier: request.service_tier == null ? undefined : tierOf(request.service_tier),
-    needs: deriveNeeds(input),
+    needs: deriveNeeds(input, input.messages === request.messages ? prompt : undefined),
     preferences: applying?.preferences(preferences) ?? preferences,
-    plugins: requestedPlugins(request, resolved.value),
+    plugins: requestedPlugins(request, online),
     session: session.value,
     endUser: context.endUser,
     account: context.account,
@@ -98,26 +109,56 @@ export function normalizeChatRequest(
     within: context.within,
     traceContext: context.traceContext,
     verbatim: context.verbatim,
-  });
+  };
+  return { ok: true, value };
+}
+
+/**
+ * What the models of a request mean, where it was looked up for an earlier one that named the same one and nothing else
+ * that counts: nearly always.
+ */
+function usualMeaning(
+  { model, models, preset, reasoning }: ChatRequest,
+  context: RequestContext,
+  facts: RouterFacts,
+): Meaning | undefined {
+  if (models != null || preset != null || reasoning?.mode === 'pro') return undefined;
+  if (facts.applying !== undefined || context.batch === true) return undefined;
+  const slug = model ?? defaultModel(context, facts);
+  return slug === undefined ? undefined : knownTargets(facts.catalog, slug);
+}
+
+function defaultModel({ account }: RequestContext, facts: RouterFacts): string | undefined {
+  return account.defaultModel ?? facts.defaultModel;
+}
+
+/** Whether anything in a request may name its session. */
+function namesSession({ session_id: id, prompt_cache_key: key, user }: ChatRequest, context: RequestContext): boolean {
+  return id != null || key != null || user != null || context.sessionHeader !== undefined;
 }
 
 /** What the model gets, and fields that only some provider understands. */
 type ModelInput = Asking & Pick<NormalizedRequest, 'serverTools' | 'extra'>;
 
-function modelInput(request: ChatRequest): ModelInput {
+function modelInput(request: ChatRequest, messages: readonly Message[]): ModelInput {
   const { functions, server } = request.tools == null ? NO_TOOLS : sortTools(request.tools);
   const { parameters, extra } = collectFields(request);
   return {
-    messages: normalizeMessages(request.messages),
+    messages,
     parameters,
     tools: functions,
     serverTools: server,
     toolChoice: request.tool_choice == null ? undefined : neutralChoice(request.tool_choice),
     responseFormat: request.response_format ?? undefined,
-    reasoning: normalizeReasoning(request),
+    reasoning: namesReasoning(request) ? normalizeReasoning(request) : undefined,
     outputModalities: request.modalities ?? undefined,
     extra,
   };
+}
+
+/** Whether a request says anything of reasoning. */
+function namesReasoning({ reasoning, reasoning_effort: effort, include_reasoning: include }: ChatRequest): boolean {
+  return reasoning != null || effort != null || include != null;
 }
 
 function requestedCache(request: ChatRequest): NormalizedRequest['cache'] {
@@ -177,7 +218,7 @@ function tierOf(tier: ServiceTier): RequestedTier | undefined {
 }
 
 /** Plugins by entry; the deprecated `transforms` and `:online` stand for entries of their own. */
-function requestedPlugins(request: ChatRequest, { online }: { readonly online: boolean }): readonly PluginEntry[] {
+function requestedPlugins(request: ChatRequest, online: boolean): readonly PluginEntry[] {
   if (request.plugins == null && request.transforms == null && !online) return NOTHING;
   const entries = [...(request.plugins ?? [])];
   const has = (id: string): boolean => entries.some((entry) => entry.id === id);
@@ -263,8 +304,7 @@ const NOTHING: readonly never[] = Object.freeze([]);
 const NO_TOOLS = { functions: NOTHING, server: NOTHING };
 
 /** Derives what an endpoint must be able to do from what the request uses. */
-export function deriveNeeds(asking: Asking): Needs {
-  const prompt = surveyPrompt(asking.messages);
+export function deriveNeeds(asking: Asking, prompt: PromptContent = surveyPrompt(asking.messages)): Needs {
   return {
     inputModalities: prompt.modalities,
     outputModalities: asking.outputModalities?.filter((modality) => modality !== 'text') ?? NOTHING,

@@ -6,7 +6,8 @@ import type { Message } from '../../protocol/message.ts';
 import { sessionInUser } from './claude-code.ts';
 import type { Session } from '../../contracts/request.ts';
 
-const NO_SESSION: Checked<Session> = passed({});
+/** A request of no session. */
+export const NO_SESSION: Checked<Session> & { readonly ok: true } = { ok: true, value: {} };
 
 /**
  * Finds the session of a request (gaps 3.5): `session_id` in the body, then the `x-session-id` header, then

@@ -83,7 +83,7 @@ export function chatTargets(models: readonly RequestedModel[], context: TargetCo
   const { batch, pro, rules, splitKey } = context;
   const isPlain = batch !== true && pro !== true && rules === undefined && splitKey === undefined;
   const key = isPlain && models.length === 1 ? only?.slug : undefined;
-  const known = key === undefined ? undefined : MEANINGS.get(context.catalog)?.get(key);
+  const known = key === undefined ? undefined : knownTargets(context.catalog, key);
   if (known !== undefined) return known;
   const resolved = resolveTargets(models, context);
   if (!resolved.ok) return resolved;
@@ -96,13 +96,21 @@ export function chatTargets(models: readonly RequestedModel[], context: TargetCo
   return resolved;
 }
 
+/** What a slug means for a request that says nothing more of models; undefined where it was not looked up before. */
+export function knownTargets(catalog: Catalog, slug: string): Meaning | undefined {
+  return MEANINGS.get(catalog)?.get(slug);
+}
+
 /** What slugs mean in a catalog, which never changes. */
-const MEANINGS = new WeakMap<Catalog, Map<string, Checked<ResolvedTargets>>>();
+const MEANINGS = new WeakMap<Catalog, Map<string, Meaning>>();
+
+/** What was found of a slug that means something. */
+export type Meaning = Checked<ResolvedTargets> & { readonly ok: true };
 
 /** Slugs with variants are many, so that only some are kept. */
 const MOST_MEANINGS = 2_000;
 
-function remember(catalog: Catalog, slug: string, meaning: Checked<ResolvedTargets>): void {
+function remember(catalog: Catalog, slug: string, meaning: Meaning): void {
   let meanings = MEANINGS.get(catalog);
   if (meanings === undefined || meanings.size >= MOST_MEANINGS) {
     meanings = new Map();

@@ -5,6 +5,7 @@ import type { ConfigProblem } from '../../protocol/router-error.ts';
 import { echo } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { REFUSED_SERVER_TOOLS } from '../../protocol/tools.ts';
+import { whatItLooksFor } from './define-plugin.ts';
 import { checkPluginOptions, pathBelow, problemOfOwner } from './plugin-options.ts';
 
 /** Everything that was registered, in order. */
@@ -22,6 +23,12 @@ export interface PluginRegistry {
   readonly models: ReadonlySet<string>;
   /** Plugins that may take part although nobody requires them or for their models: by themselves, or by a default. */
   readonly unasked: readonly Plugin[];
+  /** Which requests these may take part in, so that no other is shown to them. */
+  readonly unaskedFor: {
+    readonly anything: boolean;
+    readonly files: boolean;
+    readonly shortContext: boolean;
+  };
 }
 
 /** Puts a registry together; what is wrong with its parts was found before. */
@@ -30,15 +37,21 @@ export function buildRegistry(
   defaults: readonly PluginDefault[],
   serverTools: readonly ServerToolDefinition[],
 ): PluginRegistry {
+  const isDefault = ({ id }: Plugin): boolean => defaults.some((one) => one.id === id);
+  const unasked = plugins.filter((plugin) => plugin.runsUnasked !== undefined || isDefault(plugin));
+  const wanted = new Set(unasked.map((plugin) => (isDefault(plugin) ? undefined : whatItLooksFor(plugin))));
   return {
     plugins: new Map(plugins.map((plugin) => [plugin.id, plugin])),
     defaults,
     serverTools: new Map(serverTools.map((tool) => [tool.type, tool])),
     types: new Set(serverTools.map((tool) => tool.type)),
     models: modelsOfPlugins(plugins),
-    unasked: plugins.filter(
-      (plugin) => plugin.runsUnasked !== undefined || defaults.some((one) => one.id === plugin.id),
-    ),
+    unasked,
+    unaskedFor: {
+      anything: wanted.has(undefined),
+      files: wanted.has('files'),
+      shortContext: wanted.has('short_context'),
+    },
     routing: new Set(plugins.filter(({ onlyRoutes }) => onlyRoutes === true).map(({ id }) => id)),
   };
 }

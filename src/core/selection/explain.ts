@@ -2,7 +2,7 @@
 import type { Endpoint, FactOrigin } from '../../catalog/endpoint.ts';
 import { ratesAt } from '../../catalog/price-at.ts';
 import { describeRefusal } from '../fallback/refusal.ts';
-import { type Estimate, estimateCost } from '../stream/usage.ts';
+import { type Estimate, estimateCost } from '../stream/billing.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ActivePlugin } from '../pipeline/choose-plugins.ts';
 import type { FilteredCandidates } from '../pipeline/filter-candidates.ts';

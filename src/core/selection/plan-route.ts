@@ -11,6 +11,8 @@ import {
   isShortened,
 } from './route-plan.ts';
 import type { World } from './world.ts';
+import { rankAdaptively } from './adaptive/rank-adaptive.ts';
+import type { AdaptivePolicy } from './adaptive/policy.ts';
 import { usableEndpoints } from './usable-endpoints.ts';
 import { calibrated } from '../tokens/likely-tokens.ts';
 import { likelyPromptTokens } from '../tokens/token-estimate.ts';
@@ -23,11 +25,15 @@ import { selectorIndex } from '../../catalog/selectors.ts';
 export function planRoute(request: RoutedRequest, world: World): RoutePlan {
   const rejected: Rejection[] = [];
   const { targets, preferences, requested, applied, adjustments, native } = request;
-  const usable = targets.map((target) => usableEndpoints(target, request, world.policy, rejected));
+  const [only] = targets;
   const planned =
-    targets.length === 1 && preferences.sortWithinModel
-      ? rankTarget(request, 0, usable[0] ?? [], world)
-      : rankSeveral(request, usable, world);
+    only !== undefined && targets.length === 1 && preferences.sortWithinModel
+      ? rankTarget(request, 0, usableEndpoints(only, request, world.policy, rejected), world)
+      : rankSeveral(
+          request,
+          targets.map((target) => usableEndpoints(target, request, world.policy, rejected)),
+          world,
+        );
   const { origins } = world;
   const readable = origins === undefined ? planned : readersFirst(planned, request, origins, world.admission);
   const kept = preferences.allowFallbacks ? readable : withoutFallbacks(readable, preferences, rejected);
@@ -87,7 +93,9 @@ function rankTarget(
   const atRandom = target.shuffled === true && request.preferences.order.length === 0 && sort === undefined;
   const ranked = atRandom
     ? ownKeysAround(endpoints, (group) => shuffled(group, world.roll))
-    : rankEndpoints(endpoints, request, world, sort);
+    : isAdaptive(request, world, sort)
+      ? rankAdaptively(endpoints, request, world, world.adaptive)
+      : rankEndpoints(endpoints, request, world, sort);
   const { strategy, refusedTogether } = choice;
   const steps = ranked.map(({ endpoint, why, figures }): PlanStep => {
     const step = { endpoint, why, figures, target: index, strategy };
@@ -95,6 +103,22 @@ function rankTarget(
   });
   const whole = target.shortened === undefined ? steps : wholePromptsFirst(steps, request);
   return tightContextsLast(whole, request, world.record);
+}
+
+/**
+ * Whether nothing but costs and health decides: no keys of the account, no preference, and no shape of the answer that some
+ * endpoints are known to break. So in most requests, and the ranking need not look for each of these.
+ */
+function isAdaptive(
+  { account, preferences, needs, serviceTier }: RoutedRequest,
+  world: World,
+  sort: SortKey | undefined,
+): world is World & { readonly adaptive: AdaptivePolicy } {
+  if (world.strategy !== 'adaptive' || world.adaptive === undefined || sort !== undefined) return false;
+  const { order, minThroughput, maxLatency } = preferences;
+  if (order.length > 0 || minThroughput !== undefined || maxLatency !== undefined) return false;
+  if (account.providerKeys !== undefined || serviceTier === 'priority') return false;
+  return !needs.tools && !needs.parameters.includes('structured_outputs');
 }
 
 /** The models that a router model stands for are one choice; the others after the first are fallbacks. */

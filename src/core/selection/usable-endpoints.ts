@@ -57,11 +57,16 @@ export function usableEndpoints(
 ): readonly Endpoint[] {
   const { kinds, shortest } = knownOf(target.endpoints);
   if (!isShared(target, request, shortest)) return filtered(target, request, policy, rejected);
-  let known = kinds.find((one) => isOfKind(one, target, request));
-  if (known?.policy !== policy || known.preferences !== request.preferences) {
+  let known: Usable | undefined;
+  for (let index = 0; known === undefined && index < kinds.length; index += 1) {
+    const one = kinds[index];
+    if (one !== undefined && isOfKind(one, target, request)) known = one;
+  }
+  const { preferences } = request;
+  if (known?.policy !== policy || known.preferences !== preferences) {
+    if (!areOfPolicy(preferences)) return filtered(target, request, policy, rejected);
     const out: Rejection[] = [];
     const endpoints = filtered(target, request, policy, out);
-    const { preferences } = request;
     if (known !== undefined) kinds.splice(kinds.indexOf(known), 1);
     else if (kinds.length >= MOST_KINDS) kinds.length = 0;
     known = { policy, preferences, ...kindOf(target, request), endpoints, rejected: out };
@@ -90,6 +95,11 @@ interface Limits {
   readonly input: number;
   readonly output: number;
   readonly total: number;
+}
+
+/** Tokens of the shortest context of some endpoints, as far as they are known. */
+export function leastContext(endpoints: readonly Endpoint[]): number {
+  return knownOf(endpoints).shortest.total;
 }
 
 const KNOWN = new WeakMap<readonly Endpoint[], KnownOfModel>();
@@ -145,9 +155,10 @@ function isOfKind(kind: Kind, { strategy, admitTier }: ModelTarget, request: Rou
     kind.effort === reasoning?.effort &&
     kind.apiFormat === native?.apiFormat &&
     kind.requiredBy === native?.requiredBy &&
-    areEqual(kind.parameters, needs.parameters) &&
-    areEqual(kind.inputModalities, needs.inputModalities) &&
-    areEqual(kind.outputModalities, needs.outputModalities)
+    // Lists of nothing are one and the same.
+    (kind.parameters === needs.parameters || areEqual(kind.parameters, needs.parameters)) &&
+    (kind.inputModalities === needs.inputModalities || areEqual(kind.inputModalities, needs.inputModalities)) &&
+    (kind.outputModalities === needs.outputModalities || areEqual(kind.outputModalities, needs.outputModalities))
   );
 }
 
@@ -165,7 +176,6 @@ function isShared(target: ModelTarget, { needs, preferences, account }: RoutedRe
   if (account.providerKeys !== undefined || target.shortened !== undefined || preferences.maxPrice !== undefined) {
     return false;
   }
-  if (!areOfPolicy(preferences)) return false;
   const { input, output, total } = shortest;
   const { promptTokens, outputTokens = 0 } = needs;
   return promptTokens <= input && outputTokens <= output && promptTokens + outputTokens <= total;

@@ -78,7 +78,7 @@ export function quarterTokens(text: string): number {
 const FIRST_WIDE = 0x1100;
 
 /** What a prompt consists of. */
-interface PromptContent {
+export interface PromptContent {
   readonly modalities: readonly Modality[];
   /** UTF-16 units of text, without media. */
   readonly characters: number;
@@ -89,6 +89,8 @@ interface PromptContent {
   readonly files: boolean;
   /** True when there are finished calls of server tools from earlier turns. */
   readonly serverCalls: boolean;
+  /** True when a message has the role `system`. */
+  readonly system: boolean;
 }
 
 const NOTHING: readonly never[] = Object.freeze([]);
@@ -101,8 +103,10 @@ export function surveyPrompt(messages: readonly Message[]): PromptContent {
   let images = 0;
   let files = false;
   let serverCalls = false;
+  let system = false;
   for (const message of messages) {
-    const { content } = message;
+    const { role, content } = message;
+    if (role === 'system') system = true;
     if (typeof content === 'string') {
       characters += content.length;
       dense += denseIn(content);
@@ -117,7 +121,7 @@ export function surveyPrompt(messages: readonly Message[]): PromptContent {
         if (modality !== undefined) (modalities ??= new Set()).add(modality);
       }
     }
-    if (message.role !== 'assistant') continue;
+    if (role !== 'assistant') continue;
     for (const { function: called } of message.tool_calls ?? NOTHING) {
       characters += called.arguments.length;
       dense += denseIn(called.arguments);
@@ -125,7 +129,7 @@ export function surveyPrompt(messages: readonly Message[]): PromptContent {
     for (const { type } of message.reasoning_details ?? NOTHING) serverCalls ||= type === 'reasoning.server_tool_call';
   }
   const all = modalities === undefined ? NOTHING : [...modalities];
-  return { modalities: all, characters, dense, images, files, serverCalls };
+  return { modalities: all, characters, dense, images, files, serverCalls, system };
 }
 
 /** Characters of a text that are looked at for their script. */

@@ -1,6 +1,8 @@
 /** Mounts the inspector: a page that shows what a router decides and what it costs. */
 import type { InspectedRouter, Inspector } from '../../config/inspector.ts';
-import { callable, checkShape, boolean, type OptionShape } from '../../platform/option-kinds.ts';
+import { callable, type OptionShape } from '../../options/values.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import { boolean } from '../../schema/scalars.ts';
 import type { LedgerContent } from '../../contracts/ledger.ts';
 import type { InspectorServer, InspectorOptions } from './serve.ts';
 import type { KeptWarning } from './overview.ts';

@@ -60,6 +60,10 @@ function make(form: Form): z.ZodType {
       return ruledOf(zodOf(form.inner), form.rule);
     case 'narrowed':
       return narrowedOf(form);
+    case 'custom':
+      return z.custom(form.test, form.says);
+    case 'check':
+      return zodOf(form.inner).refine((value) => [...form.check(value, '')].length === 0);
     case 'optional':
       return zodOf(form.inner()).optional();
     case 'nullable':
@@ -80,11 +84,13 @@ function textOf({ least, most, pattern, isTrimmed = false, withoutNul = false, s
   return pattern === undefined ? made : made.regex(pattern[0], pattern[1]);
 }
 
-function numberOf(bare: z.ZodNumber, { least, most, above }: NumberLimits): z.ZodType {
+function numberOf(bare: z.ZodNumber, { least, most, above, multipleOf, isEndless }: NumberLimits): z.ZodType {
   let made = bare;
+  if (multipleOf !== undefined) made = made.multipleOf(multipleOf);
   if (least !== undefined) made = made.min(least);
   if (above !== undefined) made = made.gt(above);
-  return most === undefined ? made : made.max(most);
+  if (most !== undefined) made = made.max(most);
+  return isEndless === true ? z.union([made, z.literal(Infinity)]) : made;
 }
 
 function listOf(item: z.ZodType, { least, most, says }: ArrayLimits): z.ZodType {

@@ -12,7 +12,9 @@ import { conventionalProvider } from './attributes.ts';
 import { RequestSpans } from './request-spans.ts';
 import type { RedactSpanContent } from './content.ts';
 import { readEnvironment } from '../../platform/environment.ts';
-import { callable, checkShape, boolean, type OptionShape, integer } from '../../platform/option-kinds.ts';
+import { callable, type OptionShape, wholeNumber } from '../../options/values.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import { boolean } from '../../schema/scalars.ts';
 import { type ContentEvent, listen, type RouterEventSource } from '../../contracts/events.ts';
 
 const SCOPE = 'signalbox';
@@ -136,5 +138,5 @@ export interface OpenTelemetryOptions {
 const CONTENT_OPTIONS: OptionShape<Pick<OpenTelemetryOptions, 'content' | 'redact' | 'contentBytes'>> = {
   content: boolean,
   redact: callable,
-  contentBytes: integer(100),
+  contentBytes: wholeNumber(100),
 };

@@ -1,5 +1,5 @@
 /** The server tool `router:advisor`: a model consults a stronger one. */
-import { checkShape } from '../../platform/option-kinds.ts';
+import { checkShape } from '../../platform/check-options.ts';
 import type { ServerToolDefinition, ToolContext, ToolOutcome } from '../../contracts/server-tool.ts';
 import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import { type AdvisorOptions, parseAdvisorOptions } from '../../protocol/inner-model-options.ts';

@@ -1,6 +1,8 @@
 /** The plugins behind `router/auto` and `router/auto-beta`: choose a model by the kind of prompt. */
 import type { ModelTarget, NormalizedRequest } from '../../contracts/request.ts';
-import { callable, checkShape, array, type OptionShape, string } from '../../platform/option-kinds.ts';
+import { wholeNumber, callable, type OptionShape, nonEmptyString } from '../../options/values.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import { array } from '../../schema/collections.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import {
@@ -28,7 +30,6 @@ import {
 import { catalogScores, type RankingSource } from './catalog-scores.ts';
 import type * as Ranking from './ranking.ts';
 import type { RankedBy, Rated } from './ranking.ts';
-import { positive } from '../services/option-kinds.ts';
 import type { StageRecord, CandidatesContext } from '../../contracts/plugin-context.ts';
 
 /** Options of {@link autoRouter} and {@link autoBetaRouter}. */
@@ -49,8 +50,8 @@ export interface AutoRouterOptions {
 const OPTIONS: OptionShape<AutoRouterOptions> = {
   classify: callable,
   rank: callable,
-  defaultModels: array(string),
-  maxModels: positive,
+  defaultModels: array(nonEmptyString),
+  maxModels: wholeNumber(1),
 };
 
 /**

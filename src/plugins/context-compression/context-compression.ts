@@ -5,8 +5,10 @@ import { mostTokens } from '../../core/tokens/token-ceiling.ts';
 import { likelyTextTokens } from '../../core/tokens/likely-tokens.ts';
 import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
-import { definePlugin } from '../../core/pipeline/define-plugin.ts';
-import { amount, callable, checkShape, enumeration, type OptionShape } from '../../platform/option-kinds.ts';
+import { definePlugin, SHORT_CONTEXT, unaskedFor } from '../../core/pipeline/define-plugin.ts';
+import { amount, callable, type OptionShape } from '../../options/values.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import { enumeration } from '../../schema/scalars.ts';
 import type { Awaitable, PluginCause, StageRecord } from '../../contracts/plugin-context.ts';
 import { parseCompressionOptions } from '../../protocol/web-options.ts';
 import type { Message } from '../../protocol/message.ts';
@@ -14,7 +16,6 @@ import { type CountedMessage, countMessage, sampledCount, type TokenCounter } fr
 import type { Compressed, middleOut as MiddleOutFunction } from './middle-out.ts';
 import { leastTokens } from './prompt-units.ts';
 import { yieldTurn } from '../../platform/wait.ts';
-import { whenItThrowsKind } from '../services/option-kinds.ts';
 
 /** Ways to make a prompt fit. */
 export type CompressionEngine = 'middle-out' | 'relevant';
@@ -55,12 +56,12 @@ export interface ContextCompressionOptions {
 }
 
 const OPTIONS: OptionShape<ContextCompressionOptions> = {
-  engine: enumeration<CompressionEngine>({ 'middle-out': true, relevant: true }),
+  engine: enumeration<CompressionEngine>(['middle-out', 'relevant']),
   countTokens: callable,
   tokenFactor: callable,
   imageTokens: amount,
   maxMessages: callable,
-  whenItThrows: whenItThrowsKind,
+  whenItThrows: enumeration(['fail', 'skip']),
 };
 
 /** What a request says about compression. */
@@ -92,7 +93,7 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
     whenItThrows: options.whenItThrows ?? 'skip',
     parseOptions: parseCompressionOptions,
 
-    runsUnasked(request) {
+    runsUnasked: unaskedFor('short_context', (request) => {
       // A router model shows its endpoints later.
       const maybeSmall = request.targets.some(({ endpoints: own }) => own.length === 0 || own.some(isSmall));
       if (!maybeSmall || request.native === undefined) return maybeSmall;
@@ -101,7 +102,7 @@ export function contextCompression(options: ContextCompressionOptions = {}): Plu
       if (request.native.requiredBy !== undefined) return false;
       const { isTooLong } = estimates.fit(request, 'itself', usualEngine);
       return endpoints.some((endpoint) => isSmall(endpoint) && isTooLong(endpoint));
-    },
+    }),
 
     onCandidates: (targets, request, { engine = usualEngine }, { because }) =>
       markShortened(targets, request, estimates.fit(request, because, engine)),
@@ -312,9 +313,6 @@ function contextOf({ contextLength, maxPromptTokens }: Endpoint): number {
   return Math.min(contextLength ?? Infinity, maxPromptTokens ?? Infinity);
 }
 
-/** Endpoints with a context of at most so many tokens get shortened prompts unrequested (gaps 5.8). */
-const SMALL_CONTEXT = 8_192;
-
 /** Tokens that a model needs to begin an answer with, when the request sets no limit. */
 const LEAST_OUTPUT = 256;
 /** What is kept free for the answer of a request without a limit once a prompt is shortened anyway. */
@@ -345,9 +343,9 @@ function tokensBesideMessages({ tools, responseFormat }: NormalizedRequest, coun
   return 3 + functions + schema;
 }
 
-/** True for an endpoint whose prompts are shortened unrequested. */
+/** True for an endpoint whose prompts are shortened unrequested (gaps 5.8). */
 function isSmall({ contextLength }: Endpoint): boolean {
-  return contextLength !== undefined && contextLength <= SMALL_CONTEXT;
+  return contextLength !== undefined && contextLength <= SHORT_CONTEXT;
 }
 
 /** True for an endpoint that only draws: what it is told is no conversation. */

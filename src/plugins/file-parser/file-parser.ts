@@ -1,22 +1,25 @@
 /** The plugin `file-parser`: turns files in prompts into text. */
+import { OUTBOUND } from '../../options/http.ts';
+import { schemaOf } from '../../options/option.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ChunkTransform, Plugin, RequestChange } from '../../contracts/plugin.ts';
-import { definePlugin } from '../../core/pipeline/define-plugin.ts';
-import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
+import { definePlugin, unaskedFor } from '../../core/pipeline/define-plugin.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import { wholeNumber, milliseconds, type OptionShape, withFunctions } from '../../options/values.ts';
 import { createOutbound, type OutboundOptions } from '../../net/outbound.ts';
 import { type FileParserRequestOptions, parseFileParserOptions, type PdfEngine } from '../../protocol/web-options.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { JsonObject } from '../../protocol/json.ts';
+import type { Message } from '../../protocol/message.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
 import { systemEnvironment } from '../../platform/environment.ts';
-import { localPdfReader } from '../services/pdf/local-pdf-reader.ts';
+import { pdfReader, localPdfReader } from '../services/pdf/local-pdf-reader.ts';
 import type { FileStore } from '../../contracts/plugin-services.ts';
 import type { OcrEngine, PdfReader } from '../../contracts/pdf-reader.ts';
 import { type FileAnnotation, fileParts } from './file-parts.ts';
 import type { FileSession } from './file-session.ts';
 import { mistralOcrFromEnvironment } from './mistral-ocr.ts';
-import { outboundKind, pdfReaderKind, positive } from '../services/option-kinds.ts';
 import type { Outbound } from '../../net/outbound-request.ts';
 
 /** Options of {@link fileParser}. */
@@ -36,11 +39,11 @@ export interface FileParserOptions {
 }
 
 const OPTIONS: OptionShape<FileParserOptions> = {
-  reader: pdfReaderKind,
+  reader: pdfReader,
   ocr: withFunctions('an OCR engine, such as mistralOcr() makes one', 'read'),
   store: withFunctions('a store of files, such as memoryFileLibrary() makes one', 'find'),
-  outbound: outboundKind,
-  maxBytes: positive,
+  outbound: schemaOf(OUTBOUND),
+  maxBytes: wholeNumber(1),
   timeoutMs: milliseconds,
 };
 
@@ -70,7 +73,7 @@ export function fileParser(options: FileParserOptions = {}): Plugin<FileParserRe
     parseOptions: (value) => parseOptions(value, ocr),
     whenItThrows: 'fail',
     timeoutMs,
-    runsUnasked: (request) => hasFilesToRead(request, store),
+    runsUnasked: unaskedFor('files', (request) => hasFilesToRead(request, store)),
 
     async onRequest(request, { pdf }, context) {
       const { messages } = request;
@@ -83,7 +86,7 @@ export function fileParser(options: FileParserOptions = {}): Plugin<FileParserRe
         engine === 'native'
           ? await state.withUploads(messages, context)
           : await state.withText(messages, { engine: engineOf(engine), mayStay: false }, context);
-      return { type: 'continue', state, change: changed === messages ? undefined : { messages: changed } };
+      return { type: 'continue', state, change: changeTo(changed, messages) };
     },
 
     onCandidates(targets, request, { pdf }) {
@@ -102,7 +105,7 @@ export function fileParser(options: FileParserOptions = {}): Plugin<FileParserRe
           : await state.withText(messages, { engine: usual, mayStay: mayReadFiles(endpoint) }, context);
       }
       if (endpoint.inputModalities?.has('image') !== false) messages = state.withImages(messages);
-      return messages === request.messages ? undefined : { messages };
+      return changeTo(messages, request.messages);
     },
 
     onChunks: (_request, _options, { state }) => annotating(state?.annotations ?? []),
@@ -112,6 +115,11 @@ export function fileParser(options: FileParserOptions = {}): Plugin<FileParserRe
       await Promise.all([outbound?.close(), engines.reader.close?.(), ocr?.close?.()]);
     },
   });
+}
+
+/** The change to these messages; none where they are those of the request. */
+function changeTo(messages: readonly Message[], before: readonly Message[]): RequestChange | undefined {
+  return messages === before ? undefined : { messages };
 }
 
 /** Whether a request has files that its endpoints cannot take as they are, or that are here. */

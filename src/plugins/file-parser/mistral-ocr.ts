@@ -1,13 +1,13 @@
 /** Mistral's OCR as an engine of the file parser. */
-import { amount, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
+import { amount, type OptionShape } from '../../options/values.ts';
+import { checkShape } from '../../platform/check-options.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import { toBase64 } from '../../platform/data-url.ts';
 import { readEnvironment } from '../../platform/environment.ts';
 import type { Transport } from '../../net/transport.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { OcrEngine } from '../../contracts/pdf-reader.ts';
-import { JsonService } from '../services/json-service.ts';
-import { SERVICE_OPTIONS } from '../services/option-kinds.ts';
+import { SERVICE_OPTIONS, JsonService } from '../services/json-service.ts';
 import * as read from '../../platform/json.ts';
 
 /** Options of {@link mistralOcr}. */

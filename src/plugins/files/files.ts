@@ -1,5 +1,6 @@
 /** The server tool `router:files`: files that a model may list, read and write. */
-import { checkShape, type OptionShape, withFunctions, callable } from '../../platform/option-kinds.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import { wholeNumber, type OptionShape, withFunctions, callable } from '../../options/values.ts';
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
 import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import { errorOf, type RouterError } from '../../protocol/router-error.ts';
@@ -12,7 +13,6 @@ import {
   FileLibraryFull,
   type StoredFile,
 } from '../../contracts/plugin-services.ts';
-import { countKind } from '../services/option-kinds.ts';
 
 /** Options of {@link filesTool}. */
 export interface FilesToolOptions {
@@ -211,9 +211,9 @@ export interface MemoryFileLibraryOptions {
 }
 
 const LIBRARY_OPTIONS: OptionShape<MemoryFileLibraryOptions> = {
-  maxBytes: countKind,
-  maxFiles: countKind,
-  maxAccounts: countKind,
+  maxBytes: wholeNumber(0),
+  maxFiles: wholeNumber(0),
+  maxAccounts: wholeNumber(0),
   now: callable,
 };
 

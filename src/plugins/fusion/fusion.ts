@@ -4,15 +4,10 @@ import type { Plugin } from '../../contracts/plugin.ts';
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
 import type { ModelTarget, NormalizedRequest } from '../../contracts/request.ts';
 import { definePlugin, defineServerTool } from '../../core/pipeline/define-plugin.ts';
-import {
-  type OptionKind,
-  type OptionShape,
-  checkShape,
-  group,
-  array,
-  milliseconds,
-  string,
-} from '../../platform/option-kinds.ts';
+import type { AnySchema } from '../../schema/form.ts';
+import { type OptionShape, group, milliseconds, nonEmptyString } from '../../options/values.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import { array } from '../../schema/collections.ts';
 import {
   type FusionPluginOptions,
   type FusionToolOptions,
@@ -38,7 +33,7 @@ export interface FusionOptions {
   readonly analystTimeoutMs?: number | undefined;
 }
 
-const teamKind: OptionKind = group<FusionTeam>({ analysisModels: array(string), model: string });
+const teamKind: AnySchema = group<FusionTeam>({ analysisModels: array(nonEmptyString), model: nonEmptyString });
 
 /** Options of `fusion` and `fusionTool`. */
 const FUSION_OPTIONS: OptionShape<FusionOptions> = {

@@ -2,15 +2,9 @@
 import { frozenCopy } from '../../core/pipeline/frozen.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { PluginContext } from '../../contracts/plugin-context.ts';
-import {
-  unknown,
-  checkShape,
-  boolean,
-  kind,
-  enumeration,
-  type OptionShape,
-  string,
-} from '../../platform/option-kinds.ts';
+import { unknown, boolean, enumeration } from '../../schema/scalars.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import { valueThat, type OptionShape, nonEmptyString } from '../../options/values.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { ConfigError, errorOf, type RouterError } from '../../protocol/router-error.ts';
@@ -54,11 +48,11 @@ export interface GuardrailsOptions {
 /** Rules are checked by their schema. */
 const OPTIONS: OptionShape<GuardrailsOptions> = {
   rules: unknown,
-  id: string,
+  id: nonEmptyString,
   prepared: boolean,
   answers: boolean,
-  streams: enumeration<NonNullable<GuardrailsOptions['streams']>>({ window: true, refuse: true, unscanned: true }),
-  holdBack: kind('a whole number from 16 up', (value) => Number.isInteger(value) && Number(value) >= 16),
+  streams: enumeration<NonNullable<GuardrailsOptions['streams']>>(['window', 'refuse', 'unscanned']),
+  holdBack: valueThat('a whole number from 16 up', (value) => Number.isInteger(value) && Number(value) >= 16),
 };
 
 /** Rules of one request, ready. */

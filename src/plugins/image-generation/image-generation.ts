@@ -1,5 +1,6 @@
 /** The server tool `router:image_generation`. */
-import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import { milliseconds, type OptionShape, withFunctions } from '../../options/values.ts';
 import type { ServerToolDefinition, ToolContext, ToolOutcome } from '../../contracts/server-tool.ts';
 import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import type { JsonObject } from '../../protocol/json.ts';

@@ -1,11 +1,11 @@
 /** OpenAI's images API as a generator of images. */
-import { amount, checkShape, group, type OptionShape } from '../../platform/option-kinds.ts';
+import { amount, group, type OptionShape } from '../../options/values.ts';
+import { checkShape } from '../../platform/check-options.ts';
 import { errorOf } from '../../protocol/router-error.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { Transport } from '../../net/transport.ts';
 import type { GeneratedImages, ImageGenerator } from '../../contracts/plugin-services.ts';
-import { JsonService } from '../services/json-service.ts';
-import { SERVICE_OPTIONS } from '../services/option-kinds.ts';
+import { SERVICE_OPTIONS, JsonService } from '../services/json-service.ts';
 import * as read from '../../platform/json.ts';
 
 /** Options of {@link openaiImages}. */

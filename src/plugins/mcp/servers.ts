@@ -1,23 +1,24 @@
 /** The options of MCP servers. */
-import { fill } from '../../options/option.ts';
+import { unknown } from '../../schema/scalars.ts';
+import { narrowed } from '../../schema/choices.ts';
+import { schemaOf, fill } from '../../options/option.ts';
 import { OUTBOUND, type OutboundOptions } from '../../options/http.ts';
 import { OutboundError } from '../../net/outbound-error.ts';
 import { checkOutboundUrl } from '../../net/outbound-url.ts';
+import { optionProblems, checkShape } from '../../platform/check-options.ts';
 import {
-  checkShape,
+  anyString,
+  wholeNumber,
   group,
   headerText,
   httpAddress,
-  kind,
-  array,
-  record,
+  valueThat,
   milliseconds,
-  type OptionKind,
   type OptionShape,
-  string,
-} from '../../platform/option-kinds.ts';
+  nonEmptyString,
+} from '../../options/values.ts';
+import { array, record } from '../../schema/collections.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
-import { outboundKind, positive } from '../services/option-kinds.ts';
 
 /** What all MCP servers have in common. */
 interface AnyMcpServer {
@@ -60,36 +61,35 @@ export interface McpToolOptions {
   readonly maxBytes?: number | undefined;
 }
 
-const names = array(string);
-const anyText = kind('a string', (value) => typeof value === 'string');
+const names = array(nonEmptyString);
 
 const HTTP_SERVER: OptionShape<McpHttpServer> = {
   tools: names,
   url: httpAddress,
   headers: record(
-    kind('a string without line breaks', (value) => typeof value === 'string' && /^[^\r\n\0]*$/.test(value)),
+    valueThat('a string without line breaks', (value) => typeof value === 'string' && /^[^\r\n\0]*$/.test(value)),
   ),
 };
 
 const PROGRAM_SERVER: OptionShape<McpProgramServer> = {
   tools: names,
-  command: string,
-  args: array(anyText),
-  env: record(anyText),
-  cwd: string,
+  command: nonEmptyString,
+  args: array(anyString),
+  env: record(anyString),
+  cwd: nonEmptyString,
 };
 
+const httpServer = group(HTTP_SERVER, ['url']);
+const programServer = group(PROGRAM_SERVER, ['command']);
+
 /** A server is distinguished by its form, so that what is wrong is said of the form that was meant. */
-const serverKind: OptionKind = (value, path) =>
-  typeof value === 'object' && value !== null && 'command' in value
-    ? group(PROGRAM_SERVER, ['command'])(value, path)
-    : group(HTTP_SERVER, ['url'])(value, path);
+const serverForm = narrowed(unknown, (value) => ('command' in Object(value) ? programServer : httpServer));
 
 const OPTIONS: OptionShape<McpToolOptions> = {
-  servers: record(serverKind),
-  outbound: outboundKind,
+  servers: record(serverForm),
+  outbound: schemaOf(OUTBOUND),
   timeoutMs: milliseconds,
-  maxBytes: positive,
+  maxBytes: wholeNumber(1),
 };
 
 const NAME = /^[a-z0-9-]{1,24}$/;
@@ -118,7 +118,7 @@ function nameProblems(name: string): readonly ConfigProblem[] {
 function headerProblems(name: string, server: McpServer): readonly ConfigProblem[] {
   const path = `mcpTool.servers.${name}.headers`;
   const headers = 'url' in server ? Object.keys(server.headers ?? {}) : [];
-  return headers.flatMap((header) => [...headerText(header, path)]);
+  return headers.flatMap((header) => optionProblems(headerText, header, path));
 }
 
 function addressProblems(

@@ -1,6 +1,7 @@
 /** The plugin `moderation`: has prompts and answers judged by a moderation service. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
-import { checkShape, milliseconds, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import { milliseconds, type OptionShape, withFunctions } from '../../options/values.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { errorOf, RouterError } from '../../protocol/router-error.ts';

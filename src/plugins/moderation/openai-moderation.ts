@@ -1,13 +1,12 @@
 /** OpenAI's moderation API as a moderation service. */
-import { checkShape } from '../../platform/option-kinds.ts';
+import { checkShape } from '../../platform/check-options.ts';
 import { readEnvironment } from '../../platform/environment.ts';
 import type { Transport } from '../../net/transport.ts';
 import { Secret } from '../../platform/secret.ts';
 import type { ModerationService } from '../../contracts/plugin-services.ts';
 import { onDemand } from '../../platform/wait.ts';
 import type { Judge } from './judge-input.ts';
-import { JsonService } from '../services/json-service.ts';
-import { SERVICE_OPTIONS } from '../services/option-kinds.ts';
+import { SERVICE_OPTIONS, JsonService } from '../services/json-service.ts';
 
 /** Options of {@link openaiModeration}. */
 export interface OpenAiModerationOptions {

@@ -1,6 +1,7 @@
 /** The plugin behind `router/pareto-code`: the best coding model for its price. */
 import type { ModelTarget, NormalizedRequest } from '../../contracts/request.ts';
-import { callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
+import { callable, type OptionShape } from '../../options/values.ts';
+import { checkShape } from '../../platform/check-options.ts';
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
 import { type ParetoRouterEntry, parseParetoRouterOptions } from '../../protocol/inner-model-options.ts';

@@ -43,100 +43,158 @@ export function isQuote(character: string | undefined): boolean {
 }
 
 /** Reads the quoted text at a position: any kind of quotes, bare line breaks, escapes of other languages. */
-export function readText(source: string, at: number, context: TextContext): ReadText {
+export function readQuoted(source: string, at: number, context: TextContext): ReadText {
   const quote = source[at] ?? '"';
   const triple = quote.repeat(3);
   if ((quote === '"' || quote === "'") && source.startsWith(triple, at)) {
     const end = source.indexOf(triple, at + 3);
-    if (end >= 0) return { ...read(source, at + 3, context, end), end: end + 3, closed: true };
+    if (end >= 0) return { ...new TextReader(source, at + 3, context, end).read(), end: end + 3, closed: true };
   }
-  return read(source, at + 1, context);
+  return new TextReader(source, at + 1, context).read();
 }
 
-/** @param limit - Where the text ends, when that is known already. */
-function read(source: string, from: number, context: TextContext, limit?: number): ReadText {
-  const opener = source[from - 1] ?? '"';
-  const closers = CLOSERS[opener] ?? '"';
-  const { place } = context;
-  const isKey = place === 'key';
-  const escapes = {
-    isKey,
-    latex: context.latex,
-    path: /^[A-Za-z]:\\(?!\\)/.test(source.slice(from, from + 4)),
-  };
-  const repairs = new Set<string>(opener === '"' && limit === undefined ? [] : ['quotes']);
-  const end = limit ?? source.length;
-  let json = '"';
-  let plain = from;
-  let guessed = false;
-  let doubtful = false;
+/** Reads one text, from behind its opening quote. */
+class TextReader {
+  readonly #source: string;
+  readonly #from: number;
+  readonly #context: TextContext;
+  readonly #limit: number | undefined;
+  readonly #closers: string;
+  readonly #escapes: EscapePlace;
+  readonly #repairs: Set<string>;
+  /** What was read, up to `#plain`. */
+  #json = '"';
+  /** From here on, the text is as it was written. */
+  #plain: number;
+  #guessed = false;
+  #doubtful = false;
   /** Brackets of JSON that the text itself quotes, `Send {"retries": 3} first`. */
-  let nested = 0;
+  #nested = 0;
   /** A quote within the text has been opened and not closed. */
-  let quoting = false;
+  #quoting = false;
   /** The first quote within the text closes something that was never opened. */
-  let closesFirst = false;
-  const done = (at: number, behind: number, closed: boolean): ReadText => {
-    return {
-      json: `${json}${source.slice(plain, at)}"`,
-      end: behind,
-      closed,
-      guessed,
-      // Then it is rather several texts without brackets around them than one, or lacks a quote that nobody can place.
-      doubtful: doubtful || (guessed && quoting && (closesFirst ? place === 'object' : limit === undefined)),
-      repairs: [...repairs],
+  #closesFirst = false;
+
+  /** @param limit - Where the text ends, when that is known already. */
+  constructor(source: string, from: number, context: TextContext, limit?: number) {
+    const opener = source[from - 1] ?? '"';
+    this.#source = source;
+    this.#from = from;
+    this.#plain = from;
+    this.#context = context;
+    this.#limit = limit;
+    this.#closers = CLOSERS[opener] ?? '"';
+    this.#escapes = {
+      isKey: context.place === 'key',
+      latex: context.latex,
+      path: /^[A-Za-z]:\\(?!\\)/.test(source.slice(from, from + 4)),
     };
-  };
-  for (let index = from; index < end; index += 1) {
-    const character = source[index] ?? '';
-    if (character === '\\') {
-      const escape = readEscape(source, index, escapes);
-      if (escape === undefined) return done(index, source.length, false);
-      if (escape.changed) repairs.add('escapes');
-      json += source.slice(plain, index) + escape.json;
-      plain = escape.end;
-      index = escape.end - 1;
-    } else if (character < ' ') {
-      repairs.add('control characters');
-      json += source.slice(plain, index) + JSON.stringify(character).slice(1, -1);
-      plain = index + 1;
-    } else if (limit === undefined && closers.includes(character)) {
-      const lost = isKey ? lostQuote(source, from, index) : -1;
-      if (lost >= 0) {
-        repairs.add('quotes');
-        return { ...done(lost, lost, true), json: JSON.stringify(source.slice(from, lost).trim()) };
-      }
-      const isOpening = opensQuote(source, index, from);
-      const pairs =
-        context.place === 'array' && quoting && !isOpening && /^\s*,/.test(source.slice(index + 1, index + 30));
-      const half = context.place === 'array' && !guessed && matches(HALF_QUOTED_ITEM, source, index + 1);
-      if (nested === 0 && !pairs && (half || endsText(source, index + 1, context))) return done(index, index + 1, true);
-      const before = nested > 0 ? -1 : lostEnd(source, from, index, context, guessed);
-      if (before >= 0) {
-        repairs.add('quotes');
-        return {
-          ...read(source, from, context, before),
-          end: skipSpace(source, before),
-          closed: true,
-          repairs: [...repairs],
-        };
-      }
-      if (nested === 0 && /[{[]\s{0,40}$/.test(source.slice(Math.max(from, index - 41), index))) nested = 1;
-      else if (nested === 0 && isOpening && matches(KEY_AND_VALUE, source, index)) doubtful = true;
-      if (!guessed) closesFirst = !isOpening && /^[,\s]/.test(source.slice(index + 1, index + 2));
-      quoting = isOpening;
-      guessed = true;
-      repairs.add('quotes');
-      json += source.slice(plain, index) + (character === '"' ? '\\"' : character);
-      plain = index + 1;
-    } else if (nested > 0 && (character === '{' || character === '[')) nested += 1;
-    else if (nested > 0 && (character === '}' || character === ']')) nested -= 1;
-    else if (character === '"') {
-      json += `${source.slice(plain, index)}\\"`;
-      plain = index + 1;
-    }
+    this.#repairs = new Set(opener === '"' && limit === undefined ? [] : ['quotes']);
   }
-  return done(end, end, limit !== undefined);
+
+  read(): ReadText {
+    const source = this.#source;
+    const end = this.#limit ?? source.length;
+    for (let index = this.#from; index < end; index += 1) {
+      const character = source[index] ?? '';
+      if (character === '\\') {
+        const escape = readEscape(source, index, this.#escapes);
+        if (escape === undefined) return { ...this.#endedAt(index), end: source.length, closed: false };
+        if (escape.changed) this.#repairs.add('escapes');
+        this.#write(escape.json, index, escape.end);
+        index = escape.end - 1;
+      } else if (character < ' ') {
+        this.#repairs.add('control characters');
+        this.#write(JSON.stringify(character).slice(1, -1), index, index + 1);
+      } else if (this.#limit === undefined && this.#closers.includes(character)) {
+        const ended = this.#readQuote(character, index);
+        if (ended !== undefined) return ended;
+      } else if (this.#nested > 0 && (character === '{' || character === '[')) this.#nested += 1;
+      else if (this.#nested > 0 && (character === '}' || character === ']')) this.#nested -= 1;
+      else if (character === '"') this.#write('\\"', index, index + 1);
+    }
+    return { ...this.#endedAt(end), end, closed: this.#limit !== undefined };
+  }
+
+  /** Writes something in the place of what is there. */
+  #write(json: string, at: number, behind: number): void {
+    this.#json += this.#source.slice(this.#plain, at) + json;
+    this.#plain = behind;
+  }
+
+  /** The text, if a quote ends it; undefined where the quote is a part of the text. */
+  #readQuote(character: string, index: number): ReadText | undefined {
+    const [source, context] = [this.#source, this.#context];
+    const lost = this.#escapes.isKey ? lostQuote(source, this.#from, index) : -1;
+    if (lost >= 0) {
+      this.#repairs.add('quotes');
+      const json = JSON.stringify(source.slice(this.#from, lost).trim());
+      return { ...this.#endedAt(lost), json, end: lost, closed: true };
+    }
+    const isOpening = opensQuote(source, index, this.#from);
+    if (this.#endsAt(index, { isOpening })) return { ...this.#endedAt(index), end: index + 1, closed: true };
+    const before = this.#nested > 0 ? -1 : this.#lostEnd(index);
+    if (before >= 0) {
+      this.#repairs.add('quotes');
+      const text = new TextReader(source, this.#from, context, before).read();
+      return { ...text, end: skipSpace(source, before), closed: true, repairs: [...this.#repairs] };
+    }
+    if (this.#nested === 0 && /[{[]\s{0,40}$/.test(source.slice(Math.max(this.#from, index - 41), index)))
+      this.#nested = 1;
+    else if (this.#nested === 0 && isOpening && matches(KEY_AND_VALUE, source, index)) this.#doubtful = true;
+    if (!this.#guessed) this.#closesFirst = !isOpening && /^[,\s]/.test(source.slice(index + 1, index + 2));
+    this.#quoting = isOpening;
+    this.#guessed = true;
+    this.#repairs.add('quotes');
+    this.#write(character === '"' ? '\\"' : character, index, index + 1);
+    return undefined;
+  }
+
+  /** Whether the quote at a position ends the text. */
+  #endsAt(index: number, { isOpening }: { readonly isOpening: boolean }): boolean {
+    if (this.#nested > 0) return false;
+    const [source, context] = [this.#source, this.#context];
+    const isItem = context.place === 'array';
+    // It closes what another quote within the text has opened.
+    if (isItem && this.#quoting && !isOpening && /^\s*,/.test(source.slice(index + 1, index + 30))) return false;
+    const half = isItem && !this.#guessed && matches(HALF_QUOTED_ITEM, source, index + 1);
+    return half || endsText(source, index + 1, context);
+  }
+
+  /**
+   * Where the text ends if it lost its closing quote: before brackets and a key that begin lines, or before a key or an
+   * item that follows a comma. -1 for a text that goes on.
+   */
+  #lostEnd(at: number): number {
+    const [source, from] = [this.#source, this.#from];
+    const between = /\n[\s{}[\],]*$|\s*$/.exec(source.slice(Math.max(from, at - 200), at))?.[0] ?? '';
+    const beganLine = between.includes('\n');
+    // Where quotes are not escaped, a comma and a key within a line prove nothing.
+    if (this.#guessed && !beganLine) return -1;
+    const brackets = /[{}[\]]/.test(between);
+    let end = at - between.length;
+    while (end > from && /[ \t]/.test(source[end - 1] ?? '.')) end -= 1;
+    const comma = source[end - 1] === ',';
+    if (comma) end -= 1;
+    if (brackets) return matches(KEY_AND_VALUE, source, at) || matches(WHOLE_ITEM, source, at) ? end : -1;
+    if (this.#context.place === 'object') return (beganLine || comma) && matches(KEY_AND_VALUE, source, at) ? end : -1;
+    return comma && (matches(WHOLE_ITEM, source, at) || (beganLine && matches(ITEM_ON_LINE, source, at))) ? end : -1;
+  }
+
+  /** What was read up to a position. */
+  #endedAt(at: number): Omit<ReadText, 'end' | 'closed'> {
+    // Then it is rather several texts without brackets around them than one, or lacks a quote that nobody can place.
+    const isSeveral =
+      this.#guessed &&
+      this.#quoting &&
+      (this.#closesFirst ? this.#context.place === 'object' : this.#limit === undefined);
+    return {
+      json: `${this.#json}${this.#source.slice(this.#plain, at)}"`,
+      guessed: this.#guessed,
+      doubtful: this.#doubtful || isSeveral,
+      repairs: [...this.#repairs],
+    };
+  }
 }
 
 /** A line within a text that looks like a member behind it; without quotes around its key, code looks like that, too. */
@@ -157,25 +215,6 @@ function opensQuote(source: string, at: number, from: number): boolean {
   const before = at === from ? ' ' : (source[at - 1] ?? ' ');
   // What follows a quoted text, as in `"11 ", then`, begins none.
   return /[\s([{]/.test(before) && /^(?![,;:!?)`]|\.(?:\s|$))\S/.test(source.slice(at + 1, at + 3));
-}
-
-/**
- * Where a text ends that lost its closing quote: before brackets and a key that begin lines, or before a key or an item
- * that follows a comma. -1 for a text that goes on.
- */
-function lostEnd(source: string, from: number, at: number, { place }: TextContext, guessed: boolean): number {
-  const between = /\n[\s{}[\],]*$|\s*$/.exec(source.slice(Math.max(from, at - 200), at))?.[0] ?? '';
-  const beganLine = between.includes('\n');
-  // Where quotes are not escaped, a comma and a key within a line prove nothing.
-  if (guessed && !beganLine) return -1;
-  const brackets = /[{}[\]]/.test(between);
-  let end = at - between.length;
-  while (end > from && /[ \t]/.test(source[end - 1] ?? '.')) end -= 1;
-  const comma = source[end - 1] === ',';
-  if (comma) end -= 1;
-  if (brackets) return matches(KEY_AND_VALUE, source, at) || matches(WHOLE_ITEM, source, at) ? end : -1;
-  if (place === 'object') return (beganLine || comma) && matches(KEY_AND_VALUE, source, at) ? end : -1;
-  return comma && (matches(WHOLE_ITEM, source, at) || (beganLine && matches(ITEM_ON_LINE, source, at))) ? end : -1;
 }
 
 /** Where a key ends that lost its closing quote, `{"a: 1, "b": 2}`; -1 for one that did not. */

@@ -1,7 +1,7 @@
 /** Reads literals, numbers and unquoted words of broken JSON. */
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import { fitsSchema } from './fits-schema.ts';
-import { isQuote, readText } from './read-text.ts';
+import { isQuote, readQuoted } from './read-text.ts';
 
 /** Brackets within brackets that are read. An answer that goes deeper stays as it is. */
 export const MAX_DEPTH = 64;
@@ -158,7 +158,7 @@ export function scalarOf(answer: string, schema: JsonObject): string | undefined
 
 function quotedText(written: string): string | undefined {
   if (!isQuote(written[0])) return undefined;
-  const text = readText(written, 0, { place: 'array', open: [], bareKeys: false, latex: false });
+  const text = readQuoted(written, 0, { place: 'array', open: [], bareKeys: false, latex: false });
   return text.closed && !text.guessed && text.end === written.length ? text.json : undefined;
 }
 

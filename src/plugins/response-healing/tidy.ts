@@ -9,7 +9,7 @@ import {
   withoutBrackets,
 } from './closing-marks.ts';
 import { MAX_DEPTH, readBareText, readWord } from './read-word.ts';
-import { isQuote, readText, swallowsMembers } from './read-text.ts';
+import { isQuote, readQuoted, swallowsMembers } from './read-text.ts';
 import type { NotTidied, Tidied } from './tidied.ts';
 
 interface Frame extends OpenBracket {
@@ -210,14 +210,14 @@ class Tidier {
     return true;
   }
 
-  #text(place: TextPlace, { bareKeys }: Frame): ReturnType<typeof readText> {
+  #text(place: TextPlace, { bareKeys }: Frame): ReturnType<typeof readQuoted> {
     const context: TextContext = {
       place,
       bareKeys,
       latex: this.#latex,
       open: this.#frames.map((frame) => frame.kind),
     };
-    const text = readText(this.#source, this.#at, context);
+    const text = readQuoted(this.#source, this.#at, context);
     this.#at = text.end;
     for (const repair of text.repairs) this.#repairs.add(repair);
     this.#doubtful ||= text.doubtful;

@@ -1,4 +1,5 @@
 /** Calls services of plugins that speak JSON over HTTP. */
+import { headerText, httpAddress, milliseconds, nonEmptyString, sender } from '../../options/values.ts';
 import { timerMs } from '../../platform/environment.ts';
 import { errorOf, RouterError } from '../../protocol/router-error.ts';
 import type { JsonObject } from '../../protocol/json.ts';
@@ -17,6 +18,15 @@ interface JsonServiceOptions {
   /** Bytes that an answer may have. Default 10,000,000. */
   readonly maxBytes?: number | undefined;
 }
+
+/** Options that every service with a key and a model has. */
+export const SERVICE_OPTIONS = {
+  apiKey: headerText,
+  baseURL: httpAddress,
+  model: nonEmptyString,
+  timeoutMs: milliseconds,
+  transport: sender,
+} as const;
 
 /** One call of a {@link JsonService}. */
 interface JsonCall {

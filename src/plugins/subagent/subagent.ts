@@ -1,5 +1,5 @@
 /** The server tool `router:subagent`: a model delegates a task to a cheaper one. */
-import { checkShape } from '../../platform/option-kinds.ts';
+import { checkShape } from '../../platform/check-options.ts';
 import type { ServerToolDefinition, ToolContext, ToolOutcome } from '../../contracts/server-tool.ts';
 import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import { parseSubagentOptions, type SubagentOptions } from '../../protocol/inner-model-options.ts';

@@ -2,7 +2,8 @@
 import type { Plugin } from '../../contracts/plugin.ts';
 import { definePlugin, defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import { checkShape, type OptionShape, withFunctions } from '../../platform/option-kinds.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import { type OptionShape, withFunctions } from '../../options/values.ts';
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
 
 import { isAdmitted, parseDomainFilter } from '../services/domain-filter.ts';

@@ -1,5 +1,7 @@
 /** The server tool `router:web_search`. */
-import { checkShape, milliseconds, type OptionShape } from '../../platform/option-kinds.ts';
+import { searchEngines } from '../services/search/engine-options.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import { milliseconds, type OptionShape } from '../../options/values.ts';
 import type { ServerToolDefinition } from '../../contracts/server-tool.ts';
 import { defineServerTool } from '../../core/pipeline/define-plugin.ts';
 import type { JsonObject } from '../../protocol/json.ts';
@@ -22,7 +24,6 @@ import {
   searchEnginesFromEnvironment,
 } from '../services/search/choose-search.ts';
 import { citationsOf, runSearch, shownResult, UNTRUSTED_PAGES } from '../services/search/run-search.ts';
-import { enginesKind } from '../services/option-kinds.ts';
 
 /** Options of {@link webSearchTool}. */
 export interface WebSearchToolOptions {
@@ -35,7 +36,7 @@ export interface WebSearchToolOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-const OPTIONS: OptionShape<WebSearchToolOptions> = { engines: enginesKind, timeoutMs: milliseconds };
+const OPTIONS: OptionShape<WebSearchToolOptions> = { engines: searchEngines, timeoutMs: milliseconds };
 
 /** What a request says about `router:web_search`. */
 export interface WebSearchOptions {

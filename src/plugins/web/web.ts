@@ -1,8 +1,12 @@
 /** The plugin `web`: adds search results to a prompt. */
-import type { ChunkTransform, Plugin } from '../../contracts/plugin.ts';
+import { searchEngines } from '../services/search/engine-options.ts';
+import { enumeration } from '../../schema/scalars.ts';
+import type { ChunkTransform, Plugin, Verdict } from '../../contracts/plugin.ts';
+import type { PluginContext } from '../../contracts/plugin-context.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { definePlugin } from '../../core/pipeline/define-plugin.ts';
-import { checkShape, milliseconds, type OptionShape } from '../../platform/option-kinds.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import { milliseconds, type OptionShape } from '../../options/values.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { OptionsCheck } from '../../protocol/options.ts';
 import { parseWebOptions, type SearchMode, type UserLocation } from '../../protocol/web-options.ts';
@@ -19,7 +23,6 @@ import {
   withNativeSearch,
 } from '../services/search/choose-search.ts';
 import { citationsOf, quoteResults, runSearch, UNTRUSTED_PAGES } from '../services/search/run-search.ts';
-import { enginesKind, whenItThrowsKind } from '../services/option-kinds.ts';
 import type { Message, UserMessage } from '../../protocol/message.ts';
 import { plainText } from '../services/pages/page-text.ts';
 
@@ -37,8 +40,8 @@ export interface WebPluginOptions {
 }
 
 const OPTIONS: OptionShape<WebPluginOptions> = {
-  engines: enginesKind,
-  whenItThrows: whenItThrowsKind,
+  engines: searchEngines,
+  whenItThrows: enumeration(['fail', 'skip']),
   timeoutMs: milliseconds,
 };
 
@@ -97,27 +100,7 @@ export function web(options: WebPluginOptions = {}): Plugin<WebRequestOptions, W
         const change = { parameters: withNativeOptions(request, requestedOptions) };
         return { type: 'continue', change, state: { native: true, results: [] } };
       }
-      const query = searchText(request.messages);
-      if (query === undefined) {
-        context.stage({
-          name: 'web-search',
-          summary: 'no text to search for',
-          data: { results: 0, ...noteOf(requestedOptions) },
-        });
-        return { type: 'continue', state: { native: false, results: [] } };
-      }
-      const { signal } = context;
-      const { engine, results, cost } = await runSearch(choice.engines, { ...requestedOptions, query, signal });
-      context.used({ cost, web_search_requests: 1 });
-      context.stage({
-        name: 'web-search',
-        summary: `${results.length} ${results.length === 1 ? 'result' : 'results'} from ${engine}`,
-        cost_usd: cost,
-        data: { engine, results: results.length, ...noteOf(requestedOptions) },
-      });
-      const prompt = requestedOptions.searchPrompt ?? usualSearchPrompt(context.wallClock());
-      const messages = addResults(request.messages, results, prompt);
-      return { type: 'continue', change: { messages }, state: { native: false, results } };
+      return searched(request, requestedOptions, choice.engines, context);
     },
 
     onCandidates(targets, { tools }, requestedOptions, { state }) {
@@ -135,6 +118,36 @@ export function web(options: WebPluginOptions = {}): Plugin<WebRequestOptions, W
       await Promise.all(engines.map((engine) => engine.close?.()));
     },
   });
+}
+
+/** Searches, and puts what was found behind the newest user message. */
+async function searched(
+  request: NormalizedRequest,
+  requestedOptions: WebRequestOptions,
+  engines: readonly SearchEngine[],
+  context: PluginContext<WebState>,
+): Promise<Verdict<WebState>> {
+  const { signal } = context;
+  const query = searchText(request.messages);
+  if (query === undefined) {
+    context.stage({
+      name: 'web-search',
+      summary: 'no text to search for',
+      data: { results: 0, ...noteOf(requestedOptions) },
+    });
+    return { type: 'continue', state: { native: false, results: [] } };
+  }
+  const { engine, results, cost } = await runSearch(engines, { ...requestedOptions, query, signal });
+  context.used({ cost, web_search_requests: 1 });
+  context.stage({
+    name: 'web-search',
+    summary: `${results.length} ${results.length === 1 ? 'result' : 'results'} from ${engine}`,
+    cost_usd: cost,
+    data: { engine, results: results.length, ...noteOf(requestedOptions) },
+  });
+  const prompt = requestedOptions.searchPrompt ?? usualSearchPrompt(context.wallClock());
+  const messages = addResults(request.messages, results, prompt);
+  return { type: 'continue', change: { messages }, state: { native: false, results } };
 }
 
 /** The parameters of a request whose provider searches. */

@@ -1,24 +1,15 @@
 /** The options of `fromAiSdk`. */
 import type { CallTimeouts, EndpointDeclaration } from '../../catalog/endpoint.ts';
-import {
-  unknown,
-  callable,
-  checkShape,
-  boolean,
-  group,
-  kind,
-  array,
-  record,
-  type OptionKind,
-  optionProblems,
-  type OptionShape,
-  string,
-} from '../../platform/option-kinds.ts';
+import { unknown, boolean } from '../../schema/scalars.ts';
+import { anyString, callable, group, valueThat, type OptionShape, nonEmptyString } from '../../options/values.ts';
+import { checkShape, optionProblems } from '../../platform/check-options.ts';
+import { array, record } from '../../schema/collections.ts';
+import type { AnySchema } from '../../schema/form.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import type { DownloadFile } from '../guarded-download.ts';
 import { type AiSdkUpstream, isLanguageModel, looksLikeModel, problemOfModel, type ProviderOptions } from './model.ts';
 import type { AiSdkWarning } from './warnings.ts';
-import { anyText, headerValue } from '../check-options.ts';
+import { headerValue } from '../check-options.ts';
 import { callTimeouts, DECLARATION_OPTIONS } from '../../catalog/model-options.ts';
 
 /**
@@ -85,21 +76,21 @@ interface AiSdkEntry {
 }
 
 const AI_SDK_COMMON_OPTIONS: OptionShape<AiSdkCommonOptions> = {
-  name: string,
+  name: nonEmptyString,
   headers: record(headerValue),
   dataCollection: boolean,
   zeroDataRetention: boolean,
   timeouts: callTimeouts,
-  download: kind('a function, or false', (value) => value === false || typeof value === 'function'),
+  download: valueThat('a function, or false', (value) => value === false || typeof value === 'function'),
   onWarning: callable,
-  secrets: array(string),
+  secrets: array(nonEmptyString),
 };
 
 const { upstreamModel: _upstreamModel, ...declaredKinds } = DECLARATION_OPTIONS;
 const ownOfDeclaration = { modelForKey: callable, providerOptions: record(unknown) };
 
 /** What may be said of one model of the AI SDK. Whether it is one is checked by `fromAiSdk`. */
-const aiSdkDeclaration: OptionKind = group<AiSdkDeclaration>({
+const aiSdkDeclaration: AnySchema = group<AiSdkDeclaration>({
   ...declaredKinds,
   ...ownOfDeclaration,
   model: unknown,
@@ -113,8 +104,8 @@ const AI_SDK_MODEL_OPTIONS: OptionShape<AiSdkModelOptions> = {
   ...declaredKinds,
   ...ownOfDeclaration,
   ...AI_SDK_COMMON_OPTIONS,
-  slug: anyText,
-  id: string,
+  slug: anyString,
+  id: nonEmptyString,
 };
 
 /** What is known of a model by itself: an embedding model makes nothing but embeddings. */
@@ -165,7 +156,7 @@ function slugOf({ provider }: AiSdkUpstream): string {
 export function entriesOf(options: AiSdkOptions): ReadonlyMap<string, readonly AiSdkEntry[]> {
   const { slug, models } = options;
   const where = `providers.${slug}`;
-  const problems: ConfigProblem[] = [...optionProblems(AI_SDK_OPTIONS, options, where)];
+  const problems: ConfigProblem[] = [...optionProblems(group(AI_SDK_OPTIONS), options, where)];
   if (typeof slug !== 'string' || !/^[a-z0-9][a-z0-9-]*$/.test(slug)) {
     problems.push({ path: `${where}.slug`, problem: 'must be lower-case letters, digits and dashes' });
   }
@@ -176,7 +167,7 @@ export function entriesOf(options: AiSdkOptions): ReadonlyMap<string, readonly A
       const path = `${where}.models['${id}']${list.length > 1 ? `[${index}]` : ''}`;
       const declaration = declarationOf(value);
       const problem = problemOfModel(declaration?.model ?? value);
-      if (declaration !== undefined) problems.push(...aiSdkDeclaration(declaration, path));
+      if (declaration !== undefined) problems.push(...optionProblems(aiSdkDeclaration, declaration, path));
       if (problem === undefined && declaration !== undefined) {
         return [{ upstreamModel: uniqueName(declaration.model.modelId, taken), declaration }];
       }

@@ -6,7 +6,8 @@ import type { BatchesOnFirstUse } from '../codec.ts';
 import { mergeHeaders } from '../provider-api.ts';
 import { httpProvider } from '../http-provider.ts';
 import type { Provider } from '../../contracts/provider.ts';
-import { array, type OptionShape, string } from '../../platform/option-kinds.ts';
+import { array } from '../../schema/collections.ts';
+import { type OptionShape, nonEmptyString } from '../../options/values.ts';
 import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 
 /** Options of {@link anthropic}. */
@@ -22,7 +23,7 @@ export interface AnthropicOptions<Model extends string = string> extends ChatPro
 const ANTHROPIC_OPTIONS: OptionShape<AnthropicOptions> = {
   ...CHAT_PROVIDER_OPTIONS,
   authorization: keyPlace,
-  betas: array(string),
+  betas: array(nonEmptyString),
 };
 
 const API_KEY_VARIABLE = 'ANTHROPIC_API_KEY';

@@ -1,7 +1,9 @@
 /** Amazon Bedrock over the two APIs that take a bearer token: chat completions and Responses, and Messages for Claude. */
 import type { Provider } from '../../contracts/provider.ts';
 import { readEnvironment } from '../../platform/environment.ts';
-import { unknown, array, enumeration, type OptionShape, string } from '../../platform/option-kinds.ts';
+import { unknown, enumeration } from '../../schema/scalars.ts';
+import { array } from '../../schema/collections.ts';
+import { type OptionShape, nonEmptyString } from '../../options/values.ts';
 import type { ConfigProblem } from '../../protocol/router-error.ts';
 import { checkProviderShape } from '../check-options.ts';
 import { httpProvider } from '../http-provider.ts';
@@ -25,8 +27,8 @@ export interface BedrockOptions<Model extends string = string> extends ChatProvi
 const BEDROCK_OPTIONS: OptionShape<BedrockOptions> = {
   ...CHAT_PROVIDER_OPTIONS,
   region: unknown,
-  endpoint: enumeration({ runtime: true, mantle: true }),
-  betas: array(string),
+  endpoint: enumeration(['runtime', 'mantle']),
+  betas: array(nonEmptyString),
 };
 
 const KEY_VARIABLE = 'AWS_BEARER_TOKEN_BEDROCK';

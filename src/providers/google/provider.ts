@@ -7,7 +7,8 @@ import { httpProvider } from '../http-provider.ts';
 import { readEnvironment } from '../../platform/environment.ts';
 import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions } from '../openai-compatible/options.ts';
 import type { Provider } from '../../contracts/provider.ts';
-import { group, array, type OptionShape, string } from '../../platform/option-kinds.ts';
+import { group, type OptionShape, nonEmptyString } from '../../options/values.ts';
+import { array } from '../../schema/collections.ts';
 import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
 
 const GEMINI_API = 'https://generativelanguage.googleapis.com/v1beta';
@@ -35,7 +36,7 @@ export interface GoogleOptions<Model extends string = string> extends ChatProvid
 const GOOGLE_OPTIONS: OptionShape<GoogleOptions> = {
   ...CHAT_PROVIDER_OPTIONS,
   authorization: keyPlace,
-  safetySettings: array(group<SafetySetting>({ category: string, threshold: string })),
+  safetySettings: array(group<SafetySetting>({ category: nonEmptyString, threshold: nonEmptyString })),
 };
 
 /**

@@ -7,19 +7,11 @@ import type { Transport } from '../../net/transport.ts';
 import { NETWORK, type NetworkOptions } from '../../options/http.ts';
 import type { NamedKey } from '../provider-api.ts';
 import type { VendorQuirks, EmbeddingQuirks } from './vendor-quirks.ts';
-import {
-  unknown,
-  boolean,
-  group,
-  groupOf,
-  kind,
-  array,
-  record,
-  type OptionShape,
-  string,
-  withFunctions,
-} from '../../platform/option-kinds.ts';
-import { anyNumber, anyText, headerValue, keyOrFunction, severalKeys } from '../check-options.ts';
+import { unknown, boolean } from '../../schema/scalars.ts';
+import { anyString, sender, group, valueThat, type OptionShape, nonEmptyString } from '../../options/values.ts';
+import { schemaOf } from '../../options/option.ts';
+import { array, record } from '../../schema/collections.ts';
+import { anyNumber, headerValue, keyOrFunction, severalKeys } from '../check-options.ts';
 import type { ApiFormatName } from '../../protocol/api-format.ts';
 
 /** Models of a provider: id in this router to how the provider offers it, or to several such endpoints. */
@@ -103,10 +95,10 @@ export interface OpenAiCompatibleOptions<Model extends string = string> extends 
 export const CHAT_PROVIDER_OPTIONS: OptionShape<ChatProviderOptions> = {
   apiKey: keyOrFunction,
   keys: severalKeys,
-  slug: anyText,
-  baseURL: kind('an http(s) address', (value) => typeof value === 'string'),
+  slug: anyString,
+  baseURL: valueThat('an http(s) address', (value) => typeof value === 'string'),
   models: record(unknown),
-  name: string,
+  name: nonEmptyString,
   headers: record(headerValue),
   dataCollection: boolean,
   zeroDataRetention: boolean,
@@ -114,32 +106,32 @@ export const CHAT_PROVIDER_OPTIONS: OptionShape<ChatProviderOptions> = {
   nativeApiFormats: unknown,
   nativeBatches: boolean,
   cacheDiagnostics: boolean,
-  net: groupOf(NETWORK),
-  transport: withFunctions('a transport', 'send', 'close'),
+  net: schemaOf(NETWORK),
+  transport: sender,
 };
 
 /** Options of a server with the chat completions API. */
 export const OPENAI_COMPATIBLE_OPTIONS: OptionShape<OpenAiCompatibleOptions> = {
   ...CHAT_PROVIDER_OPTIONS,
   quirks: group<VendorQuirks>({
-    maxTokensField: string,
-    userField: string,
-    batchWire: string,
-    batchPaths: array(string),
+    maxTokensField: nonEmptyString,
+    userField: nonEmptyString,
+    batchWire: nonEmptyString,
+    batchPaths: array(nonEmptyString),
     batchPriceFactor: anyNumber,
     developerRole: boolean,
     streamOptions: boolean,
     padsChunks: boolean,
-    reasoning: string,
-    efforts: array(string),
-    seedField: string,
-    forcedTool: string,
-    toolCallIds: string,
+    reasoning: nonEmptyString,
+    efforts: array(nonEmptyString),
+    seedField: nonEmptyString,
+    forcedTool: nonEmptyString,
+    toolCallIds: nonEmptyString,
     conversation: group<NonNullable<VendorQuirks['conversation']>>({
-      systemTurns: string,
-      turns: string,
-      calls: string,
-      afterResults: string,
+      systemTurns: nonEmptyString,
+      turns: nonEmptyString,
+      calls: nonEmptyString,
+      afterResults: nonEmptyString,
       nullContent: boolean,
       lists: group<AcceptedConversation['lists']>({
         system: boolean,
@@ -148,32 +140,32 @@ export const OPENAI_COMPATIBLE_OPTIONS: OptionShape<OpenAiCompatibleOptions> = {
         tool: boolean,
       }),
       media: group<AcceptedConversation['media']>({
-        user: array(string),
-        assistant: array(string),
-        tool: array(string),
+        user: array(nonEmptyString),
+        assistant: array(nonEmptyString),
+        tool: array(nonEmptyString),
       }),
-      fileNames: string,
+      fileNames: nonEmptyString,
       fileAddresses: boolean,
-      prefill: string,
-      toolIds: string,
+      prefill: nonEmptyString,
+      toolIds: nonEmptyString,
     }),
-    cacheMarks: string,
-    reasoningHistory: string,
+    cacheMarks: nonEmptyString,
+    reasoningHistory: nonEmptyString,
     messageNames: boolean,
     originalImages: boolean,
     readsFiles: boolean,
     prefill: boolean,
-    maxTemperature: kind('a number', (value) => typeof value === 'number' && value >= 0),
-    serviceTiers: array(string),
+    maxTemperature: valueThat('a number', (value) => typeof value === 'number' && value >= 0),
+    serviceTiers: array(nonEmptyString),
     promptCacheFields: boolean,
     countsInput: boolean,
     responsesExtensions: boolean,
-    unsupported: array(string),
-    embeddings: group<EmbeddingQuirks>({ base64: boolean, dimensionsField: string, user: boolean }),
+    unsupported: array(nonEmptyString),
+    embeddings: group<EmbeddingQuirks>({ base64: boolean, dimensionsField: nonEmptyString, user: boolean }),
     reasoningOutsideCompletion: boolean,
   }),
-  query: anyText,
-  keyHeader: string,
+  query: anyString,
+  keyHeader: nonEmptyString,
 };
 
 /** API formats besides chat completions that servers of this family support. */

@@ -5,7 +5,8 @@ import type { Provider } from '../../contracts/provider.ts';
 import { readEnvironment } from '../../platform/environment.ts';
 import { AZURE_QUIRKS, type PresetVendor, VENDOR_PRESETS, type VendorPreset } from './presets.ts';
 import { chatCompletionsProvider } from './provider.ts';
-import { unknown, type OptionShape } from '../../platform/option-kinds.ts';
+import { unknown } from '../../schema/scalars.ts';
+import type { OptionShape } from '../../options/values.ts';
 import { CHAT_PROVIDER_OPTIONS, type ChatProviderOptions, type ModelTable } from './options.ts';
 
 /** A function that makes the provider of one vendor. Its models are those that are declared, or any when none are. */

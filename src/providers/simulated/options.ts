@@ -1,19 +1,19 @@
 /** The options of `simulated`. */
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
-import { anyNumber, anyText, checkProviderShape } from '../check-options.ts';
+import { anyNumber, checkProviderShape } from '../check-options.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { ModelTable } from '../openai-compatible/options.ts';
 import type { SimulatedOutcome } from './outcomes.ts';
+import { unknown, boolean } from '../../schema/scalars.ts';
 import {
-  unknown,
-  boolean,
-  kind,
-  array,
-  record,
+  callable,
+  anyString,
+  valueThat,
   type OptionShape,
-  string,
+  nonEmptyString,
   withFunctions,
-} from '../../platform/option-kinds.ts';
+} from '../../options/values.ts';
+import { array, record } from '../../schema/collections.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { ParameterName } from '../../catalog/model.ts';
@@ -53,15 +53,15 @@ export interface SimulatedOptions<Model extends string = string> {
 }
 
 const SIMULATED_OPTIONS: OptionShape<SimulatedOptions> = {
-  slug: anyText,
-  name: string,
+  slug: anyString,
+  name: nonEmptyString,
   models: record(unknown),
   seed: anyNumber,
-  firstTokenMs: kind('a number of milliseconds', (value) => typeof value === 'number'),
+  firstTokenMs: valueThat('a number of milliseconds', (value) => typeof value === 'number'),
   tokensPerSecond: anyNumber,
   failures: array(unknown),
   failureRate: anyNumber,
-  answer: kind('a function', (value) => typeof value === 'function'),
+  answer: callable,
   dataCollection: boolean,
   zeroDataRetention: boolean,
   environment: withFunctions('an environment', 'now', 'setTimer'),

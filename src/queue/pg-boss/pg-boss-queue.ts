@@ -1,5 +1,6 @@
 /** The task queue over pg-boss, for many instances. */
-import { checkShape, kind, type OptionShape, string, integer } from '../../platform/option-kinds.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import { valueThat, type OptionShape, nonEmptyString, wholeNumber } from '../../options/values.ts';
 import type { Timer } from '../../platform/environment.ts';
 import { TASK_PUMP_OPTIONS, TaskPump, type TaskPumpOptions, problemName, runDueTasks } from '../task-pump.ts';
 import type { QueuePorts, TaskHandler, TaskQueue, TaskQueueFactory } from '../../contracts/task-queue.ts';
@@ -25,13 +26,13 @@ export interface PgBossQueueOptions extends TaskPumpOptions {
 
 const OPTIONS: OptionShape<PgBossQueueOptions> = {
   ...TASK_PUMP_OPTIONS,
-  connectionString: kind(
+  connectionString: valueThat(
     'an address that begins with postgres://',
     (value) => typeof value === 'string' && /^postgres(?:ql)?:\/\//.test(value),
   ),
-  schema: string,
-  queue: string,
-  pollMs: integer(1),
+  schema: nonEmptyString,
+  queue: nonEmptyString,
+  pollMs: wholeNumber(1),
 };
 
 const DEFAULT_POLL_MS = 10_000;

@@ -6,7 +6,7 @@ import type { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
-import type { Settlement } from '../../core/stream/usage.ts';
+import type { Settlement } from '../../core/stream/billing.ts';
 import type { AnswerFacts, AttemptCall, AttemptedCall, CallEnd } from './attempt-call.ts';
 import type { MaybePromise } from '../../platform/wait.ts';
 import { type AttemptFailure, type Continuation, failure } from '../../contracts/failure.ts';

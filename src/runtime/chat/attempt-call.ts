@@ -3,7 +3,7 @@ import type { TimedKind } from '../../core/selection/adaptive/speed.ts';
 import type { CostPart } from '../../catalog/cost.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { TokenCalibration } from '../../core/tokens/likely-tokens.ts';
-import type { Settlement } from '../../core/stream/usage.ts';
+import type { Reported, Settlement } from '../../core/stream/billing.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import type { TraceContext } from '../../contracts/trace-context.ts';
 import type { CallProgress, Provider } from '../../contracts/provider.ts';
@@ -42,20 +42,6 @@ export interface AttemptCall<Result> {
   readonly schema?: 'fits' | undefined;
   /** Where it went; undefined where its provider did not say. */
   readonly address?: (() => string) | undefined;
-}
-
-/** What the cost of a call may depend on. */
-export interface Reported {
-  readonly usage: ReportedUsage | undefined;
-  /** The tier in which the provider says it served. */
-  readonly serviceTier?: string | null | undefined;
-  readonly outputImages?: number | undefined;
-  /** Tokens that the answer has likely had so far. */
-  readonly likelyTokens?: number | undefined;
-  /** True once everything in the answer has come to its end, so that its usage is that of all of it. */
-  readonly isComplete?: boolean | undefined;
-  /** What was said of the refusal that the answer is. */
-  readonly refusal?: ModelRefusal | undefined;
 }
 
 /** A call that was made, and what came of it. */

@@ -8,7 +8,7 @@ import { unknownProviders } from '../../core/normalize/unknown-providers.ts';
 import type { TokenCalibration } from '../../core/tokens/likely-tokens.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import { describeRouting } from '../../core/selection/router-metadata.ts';
-import { type Settlement, withGivenUp } from '../../core/stream/usage.ts';
+import { type Settlement, withGivenUp, givenUpUsd, lostOnHedge, lostOnHedges } from '../../core/stream/billing.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
@@ -30,7 +30,6 @@ import { isLimited } from '../../core/selection/adaptive/endpoint-room.ts';
 import { mayHedge } from '../../core/selection/adaptive/hedge.ts';
 import { type Attempt, hasOtherModel } from '../../core/fallback/attempt.ts';
 import { type Answer, CalledAnswer, calledAt, OK, refusalCategory, type RequestOutcome, WITHHELD } from './answer.ts';
-import { givenUpUsd, lostOnHedge, lostOnHedges } from './billing.ts';
 import { RequestSlots } from '../endpoints/request-slots.ts';
 import type { Continuation } from '../../contracts/failure.ts';
 
@@ -225,7 +224,9 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   #nextMove(waitedMs: number): Move {
     const { environment, fallback: policy, pacing, records } = this.services;
     const now = environment.now();
-    const begin = { policy, now, deadlineAt: this.#deadlineAt, admission: this.#admission };
+    // Drawn for every move, so that the same seed gives the same decisions.
+    const roll = environment.random();
+    const begin = { policy, now, deadlineAt: this.#deadlineAt, admission: this.#admission, roll };
     const first = this.#attempts.length === 0 && waitedMs === 0 ? firstMove(this.plan, begin) : undefined;
     if (first !== undefined) return first;
     const waits = this.#waiting();
@@ -238,7 +239,6 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       answeredSince: records.answeredSince,
       holdMs: waits.holdMs,
       waited: waitedMs > 0,
-      roll: environment.random(),
       slotWaitMs: pacing.slotWaitMs(waits.forSlotMs, perSecond),
       warmWaitMs: pacing.warmWaitMs(waits.forSlotMs),
       promised: waits.promised,

@@ -117,6 +117,8 @@ export class CallWatch extends Deadline {
   readonly #options: CallWatchOptions;
   readonly #onInterrupt: () => void;
   readonly #controller: AbortController;
+  // Not the watch itself: of a listener that is an object Node makes a function that outlives the young generation.
+  readonly #onCallerAbort = (): void => this.interrupt(failure('aborted', 'The client disconnected'));
   #interruption: AttemptFailure | undefined;
   /** Called when the call is interrupted: who waits for an answer is told at once, a reader a little later. */
   #wake: ((marker: typeof INTERRUPTED) => void) | undefined;
@@ -134,11 +136,6 @@ export class CallWatch extends Deadline {
     const isAnswer = phase === 'first_token' || phase === 'answer';
     if (isAnswer && this.#options.isWaitedFor?.() === true && this.extend(LOOK_AGAIN_MS)) return;
     this.interrupt(expired(phase));
-  }
-
-  /** The caller's signal was aborted. A listener that is an object needs no function of its own for each call. */
-  handleEvent(): void {
-    this.interrupt(failure('aborted', 'The client disconnected'));
   }
 
   /** For the provider. */
@@ -169,8 +166,8 @@ export class CallWatch extends Deadline {
     onLate: (value: Value) => void = ignore,
   ): void {
     const { signal } = this.#options;
-    signal.addEventListener('abort', this);
-    if (signal.aborted) this.handleEvent();
+    signal.addEventListener('abort', this.#onCallerAbort);
+    if (signal.aborted) this.#onCallerAbort();
     if (this.#interruption !== undefined) return onValue(INTERRUPTED);
     this.#wake = onValue;
     const receive = (value: Value): void => (this.#interruption === undefined ? onValue(value) : onLate(value));
@@ -200,7 +197,7 @@ export class CallWatch extends Deadline {
   /** Ends the watch. */
   end(): void {
     this.clear();
-    this.#options.signal.removeEventListener('abort', this);
+    this.#options.signal.removeEventListener('abort', this.#onCallerAbort);
   }
 
   /** Ends the call for another reason than its own time or its caller. */

@@ -6,7 +6,7 @@ import { SentText } from '../../core/stream/sent-text.ts';
 import { Splice } from '../../core/stream/splice.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import { addUsage } from '../../core/stream/sum-usage.ts';
-import type { Settlement } from '../../core/stream/usage.ts';
+import type { Settlement } from '../../core/stream/billing.ts';
 import { PENDING, Pollable, type Polled } from '../../platform/wait.ts';
 import type { UpstreamCall } from './upstream-call.ts';
 import { type AttemptFailure, failure, type Continuation } from '../../contracts/failure.ts';

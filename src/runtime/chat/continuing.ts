@@ -2,13 +2,12 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { canBeContinued, continuedRequest, type ContinuedRequest } from '../../core/fallback/continuation.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
-import type { Settlement } from '../../core/stream/usage.ts';
+import { type Settlement, billAnswer } from '../../core/stream/billing.ts';
 import type { Dialing } from './attempt-call.ts';
 import { type BilledText, ContinuedCall, GONE } from './continued-call.ts';
 import { UpstreamCall } from './upstream-call.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { Answer, ChatAnswer, ContinuedStream } from './answer.ts';
-import { billAnswer } from './billing.ts';
 import { escapeText } from '../../core/stream/pieces.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';

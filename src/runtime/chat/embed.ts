@@ -4,7 +4,8 @@ import { flawOfVectors } from '../../core/stream/upstream-result.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { misbehaviour } from './adapter-faults.ts';
 import { CallWatch, INTERRUPTED } from './call-watch.ts';
-import { settleUsage, type Settlement, withCountedUsage } from '../../core/stream/usage.ts';
+import { withCountedUsage } from '../../core/stream/usage.ts';
+import { settleUsage, type Settlement, type Reported, billingOf } from '../../core/stream/billing.ts';
 import type { EmbeddingResult, EmbeddingUsage } from '../../protocol/embedding.ts';
 import { encodeFloat32 } from '../../protocol/float32-base64.ts';
 import { announceRequest } from '../events/announce.ts';
@@ -13,7 +14,7 @@ import { CALLER_GONE, errorOfUnknown } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { announceResult, settleError } from './settle.ts';
 import type { CallProgress } from '../../contracts/provider.ts';
-import type { AttemptCall, AttemptedCall, CallResult, Dialing, Reported } from './attempt-call.ts';
+import type { AttemptCall, AttemptedCall, CallResult, Dialing } from './attempt-call.ts';
 import type { EmbeddingReply } from '../../contracts/provider-reply.ts';
 import { type AttemptFailure, FAILURE_RULES } from '../../contracts/failure.ts';
 import type { NormalizedEmbeddingRequest } from '../../contracts/request.ts';
@@ -21,7 +22,6 @@ import type { ReportedUsage, UpstreamEmbeddings } from '../../contracts/stream-p
 import type { Usage } from '../../protocol/usage.ts';
 import type { Answer } from './answer.ts';
 import { planOn, worldOf } from './plan.ts';
-import { billingOf } from './billing.ts';
 
 /** One request for embeddings from its plan to the call that answers it. */
 class EmbeddingExecution extends AttemptLoop<NormalizedEmbeddingRequest, EmbeddingUpstreamCall, UpstreamEmbeddings> {

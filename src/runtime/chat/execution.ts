@@ -1,8 +1,9 @@
 /** Runs one chat request from its plan to the call that answers it. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { withoutForeignReasoning } from '../../core/normalize/reasoning-origin.ts';
-import type { Settlement } from '../../core/stream/usage.ts';
+import { type Settlement, billAnswer } from '../../core/stream/billing.ts';
 import type { AttemptedCall, LoopStart, Dialing } from './attempt-call.ts';
+import { LEAST_PROMPT_TOKENS } from './known-prompts.ts';
 import { AttemptLoop } from './attempt-loop.ts';
 import type { Continuing, SentBefore } from './continuing.ts';
 import type { RepeatedPrefixes } from '../endpoints/repeated-prefixes.ts';
@@ -12,7 +13,6 @@ import { onDemand } from '../../platform/wait.ts';
 import type { UpstreamResult } from '../../contracts/stream-piece.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { Answer, Execution } from './answer.ts';
-import { billAnswer } from './billing.ts';
 
 const continuing = onDemand(async () => (await import('./continuing.ts')).Continuing);
 
@@ -71,7 +71,7 @@ export class ChatExecution extends AttemptLoop<NormalizedRequest, UpstreamCall, 
     const request = this.#marked === undefined ? readable : this.#marked(readable, provider, endpoint);
     const readied = request === prepared ? dialing : { ...dialing, request };
     const requested = this.services.ledger?.comparing(readied, this.attempts) ?? readied;
-    this.services.prompts.note(this.request, endpoint);
+    if (this.request.needs.promptTokens >= LEAST_PROMPT_TOKENS) this.services.prompts.note(this.request, endpoint);
     const made = this.#judged?.dial(requested, this.attempts) ?? this.continuing?.dial(requested);
     this.#call = made ?? new UpstreamCall(this.#call === undefined ? requested : this.#withCredit(requested));
     return this.#call;

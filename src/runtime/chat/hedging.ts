@@ -11,7 +11,7 @@ import type { SettleHedge } from '../endpoints/shared-pacing.ts';
 import { failure, type FailureKind } from '../../contracts/failure.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { Answer } from './answer.ts';
-import type { UnansweredCall } from './billing.ts';
+import type { UnansweredCall } from '../../core/stream/billing.ts';
 
 /** What hedging needs of the request that it works for. */
 export interface HedgedRequest<Call, Result> {

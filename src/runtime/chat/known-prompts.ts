@@ -7,7 +7,7 @@ import type { CachedPrompts } from '../../core/selection/world.ts';
 import type { Environment } from '../../platform/environment.ts';
 
 /** Shorter prompts than this many tokens, as they are counted at least, are in no cache that matters. */
-const LEAST_TOKENS = 250;
+export const LEAST_PROMPT_TOKENS = 250;
 /** Times as long as providers are taken to keep a prompt for which it may still be there. */
 const MAY_BE_THERE = 6;
 
@@ -193,7 +193,7 @@ function isWithoutDiscount({ price }: Endpoint): boolean {
 
 /** Where one endpoint is left, nothing is to be chosen. */
 function matters({ needs, targets }: NormalizedRequest): boolean {
-  return needs.promptTokens >= LEAST_TOKENS && (targets.length > 1 || (targets[0]?.endpoints.length ?? 0) > 1);
+  return needs.promptTokens >= LEAST_PROMPT_TOKENS && (targets.length > 1 || (targets[0]?.endpoints.length ?? 0) > 1);
 }
 
 function hashOf(text: string, begun: number): number {

@@ -4,6 +4,7 @@ import type { NormalizedRequest, RoutedRequest } from '../../contracts/request.t
 import type { ReasoningOrigins } from '../../core/normalize/reasoning-origin.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import type { ServedBy } from '../../core/selection/adaptive/expected-cost.ts';
+import { LEAST_PROMPT_TOKENS } from './known-prompts.ts';
 import type { RuntimeServices } from './services.ts';
 import { type MaybePromise, valueWithin } from '../../platform/wait.ts';
 import type { CachedPrompts, World } from '../../core/selection/world.ts';
@@ -24,11 +25,14 @@ export function planRequest(
   known: KnownBefore = {},
 ): MaybePromise<RoutePlan> {
   const { roll } = known;
-  const news = services.cooldowns?.refresh();
-  const served = known.served ?? servedBefore(services, request);
-  const origins = services.origins.find(request);
+  const { cooldowns, origins: seals, sticky } = services;
+  const news = cooldowns?.refresh();
+  // What is empty is not entered: most requests are no part of a conversation that anything is known of.
+  const isSession = sticky.isShared || sticky.local.size > 0;
+  const served = known.served ?? (isSession ? servedBefore(services, request) : NOBODY);
+  const origins = seals.isShared || seals.local.size > 0 ? seals.find(request) : undefined;
   if (news === undefined && !(served instanceof Promise) && !(origins instanceof Promise)) {
-    const prompts = services.prompts.find(request);
+    const prompts = knownPrompts(services, request);
     return planOn(services, request, worldOf(services, { request, served, prompts, origins, roll }));
   }
   return planLater(services, request, { news, served, origins, roll });
@@ -45,8 +49,14 @@ async function planLater(
   // One that is known to be slow is not worth a further wait.
   if (!services.sticky.isSlow) await requested.news;
   const origins = await requested.origins;
-  const prompts = services.prompts.find(request);
+  const prompts = knownPrompts(services, request);
   return planOn(services, request, worldOf(services, { request, served, prompts, origins, roll }));
+}
+
+const NOBODY: ServedBy = [];
+
+function knownPrompts({ prompts }: RuntimeServices, request: NormalizedRequest): CachedPrompts | undefined {
+  return request.needs.promptTokens < LEAST_PROMPT_TOKENS ? undefined : prompts.find(request);
 }
 
 /** What is read of the store for a plan. */

@@ -26,7 +26,7 @@ import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { PromptCacheReport } from '../../contracts/prompt-cache.ts';
 import type { Usage } from '../../protocol/usage.ts';
 import type { Answer, Execution, Recorded, ShownBefore } from './answer.ts';
-import { spentOnFailed, chargedFor, ABANDONED, usageOfFailed } from './billing.ts';
+import { spentOnFailed, chargedFor, ABANDONED, usageOfFailed } from '../../core/stream/billing.ts';
 
 /**
  * Records how one call ended: health, speed, and the `attempt` event. Never makes the caller wait.
@@ -294,14 +294,20 @@ export function settleResult(
     said: answer.result ?? answer.call.tracker.facts,
     servedAt: services.sticky.servedAt(execution.request),
   };
-  services.sticky.remember(execution.request, answer.endpoint, facts.usage)?.catch(() => {
-    services.events.emit('warning', {
-      code: 'state_store',
-      message: 'A sticky session could not be stored; check the store in "state"',
+  const { prompt_tokens_details: prompt } = facts.usage ?? NO_USAGE;
+  // Nothing else is remembered of a request without a session.
+  if (execution.request.session.key !== undefined || prompt?.cached_tokens || prompt?.cache_write_tokens) {
+    services.sticky.remember(execution.request, answer.endpoint, facts.usage)?.catch(() => {
+      services.events.emit('warning', {
+        code: 'state_store',
+        message: 'A sticky session could not be stored; check the store in "state"',
+      });
     });
-  });
+  }
   return announceResult(services, execution, answer, { facts, compared });
 }
+
+const NO_USAGE: Partial<Usage> = {};
 
 /** What is known of an answer when it is announced. */
 interface AnnouncedFacts {

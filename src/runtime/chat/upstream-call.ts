@@ -10,7 +10,8 @@ import { endedInError, endless, misbehaviour, NO_PIECES, NO_REPLY, unreadable } 
 import { CallWatch, INTERRUPTED } from './call-watch.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { type MaybePromise, PENDING, Pollable, pollable, type Polled, whenThere } from '../../platform/wait.ts';
-import type { CallResult, Dialing, Reported } from './attempt-call.ts';
+import type { CallResult, Dialing } from './attempt-call.ts';
+import type { Reported } from '../../core/stream/billing.ts';
 import type { PieceStream, ProviderReply } from '../../contracts/provider-reply.ts';
 import { type AttemptFailure, failure, FAILURE_RULES, type FailureKind } from '../../contracts/failure.ts';
 import type { StreamPiece, UpstreamResult, ModelRefusal } from '../../contracts/stream-piece.ts';

@@ -4,7 +4,7 @@ import { RouterError } from '../../protocol/router-error.ts';
 /** A place among the requests that are handled at the same time. */
 export interface RequestSlot {
   /** Gives the place back. May be called more than once. */
-  readonly leave: () => void;
+  leave(): void;
 }
 
 /** Limits how many requests are handled at a time; what comes on top is refused at once instead of queueing up. */
@@ -52,9 +52,9 @@ export class Concurrency {
     if (owner === undefined) return this.#take();
     const own = this.#owners.get(owner) ?? 0;
     if (own >= this.#limitPerOwner) throw noSlot(`${this.#limitPerOwner} ${this.#what} of one account`);
-    const { leave } = this.#take(() => this.#count(owner, -1));
+    const slot = this.#take(() => this.#count(owner, -1));
     this.#count(owner, 1);
-    return { leave };
+    return slot;
   }
 
   #count(owner: string, more: number): void {
@@ -74,16 +74,31 @@ export class Concurrency {
 
   #take(onLeave?: () => void): RequestSlot {
     this.#inside += 1;
-    let left = false;
-    return {
-      leave: () => {
-        if (left) return;
-        left = true;
-        this.#inside -= 1;
-        onLeave?.();
-        this.onFree?.();
-      },
-    };
+    return new TakenSlot(this, onLeave);
+  }
+
+  /** Frees the place of a slot. */
+  free(): void {
+    this.#inside -= 1;
+    this.onFree?.();
+  }
+}
+
+class TakenSlot implements RequestSlot {
+  readonly #of: Concurrency;
+  readonly #onLeave: (() => void) | undefined;
+  #hasLeft = false;
+
+  constructor(of: Concurrency, onLeave: (() => void) | undefined) {
+    this.#of = of;
+    this.#onLeave = onLeave;
+  }
+
+  leave(): void {
+    if (this.#hasLeft) return;
+    this.#hasLeft = true;
+    this.#onLeave?.();
+    this.#of.free();
   }
 }
 
@@ -162,25 +177,55 @@ export class ByteBudget {
     const ofOwner: OwnerBytes = this.#owners.get(owner) ?? { held: 0, holds: 0 };
     this.#owners.set(owner, ofOwner);
     ofOwner.holds += 1;
-    let own = 0;
-    let released = false;
-    const set = (bytes: number): void => {
-      if (released || bytes === own) return;
-      if (bytes > own) this.check(owner, bytes - own);
-      this.#held += bytes - own;
-      ofOwner.held += bytes - own;
-      own = bytes;
-    };
-    return {
-      set,
-      add: (bytes) => set(own + bytes),
-      release: () => {
-        if (released) return;
-        set(0);
-        released = true;
-        ofOwner.holds -= 1;
-        if (ofOwner.holds === 0) this.#owners.delete(owner);
-      },
-    };
+    return new OpenHold(this, owner);
+  }
+
+  /**
+   * Counts bytes that an owner has on top, or less.
+   *
+   * @throws {@link RouterError} 503 when there is no room for more.
+   */
+  change(owner: string, bytes: number): void {
+    if (bytes > 0) this.check(owner, bytes);
+    this.#held += bytes;
+    const ofOwner = this.#owners.get(owner);
+    if (ofOwner !== undefined) ofOwner.held += bytes;
+  }
+
+  /** Ends a hold of an owner, whose bytes are none by now. */
+  close(owner: string): void {
+    const ofOwner = this.#owners.get(owner);
+    if (ofOwner === undefined) return;
+    ofOwner.holds -= 1;
+    if (ofOwner.holds === 0) this.#owners.delete(owner);
+  }
+}
+
+class OpenHold implements ByteHold {
+  readonly #budget: ByteBudget;
+  readonly #owner: string;
+  #bytes = 0;
+  #isReleased = false;
+
+  constructor(budget: ByteBudget, owner: string) {
+    this.#budget = budget;
+    this.#owner = owner;
+  }
+
+  set(bytes: number): void {
+    if (this.#isReleased || bytes === this.#bytes) return;
+    this.#budget.change(this.#owner, bytes - this.#bytes);
+    this.#bytes = bytes;
+  }
+
+  add(bytes: number): void {
+    this.set(this.#bytes + bytes);
+  }
+
+  release(): void {
+    if (this.#isReleased) return;
+    this.set(0);
+    this.#isReleased = true;
+    this.#budget.close(this.#owner);
   }
 }

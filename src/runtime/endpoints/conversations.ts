@@ -28,7 +28,10 @@ const NOBODY: ServedBy = [];
  */
 export class StickySessions {
   readonly #store: StateStore | undefined;
-  readonly #local: RecordMap<ServedBy>;
+  /** Where nothing is known and nothing shared, nothing need be looked for. */
+  readonly isShared: boolean;
+  /** What this process has seen itself. */
+  readonly local: RecordMap<ServedBy>;
   readonly #ttlMs: number;
   readonly #environment: Environment;
   /** Milliseconds in which the store answered the last time. */
@@ -37,14 +40,15 @@ export class StickySessions {
   /** @param store - Absent where state is not shared: then this process has seen everything itself. */
   constructor(store: StateStore | undefined, local: RecordMap<ServedBy>, ttlMs: number, environment: Environment) {
     this.#store = store;
-    this.#local = local;
+    this.isShared = store !== undefined;
+    this.local = local;
     this.#ttlMs = ttlMs;
     this.#environment = environment;
   }
 
   /** The same sessions, kept for another time. */
   under(ttlMs: number): StickySessions {
-    return new StickySessions(this.#store, this.#local, ttlMs, this.#environment);
+    return new StickySessions(this.#store, this.local, ttlMs, this.#environment);
   }
 
   /** True when the store has lately taken longer than is worth a wait. */
@@ -58,9 +62,9 @@ export class StickySessions {
    */
   find(request: NormalizedRequest): Promise<ServedBy> | ServedBy {
     const store = this.#store;
-    if ((store === undefined && this.#local.size === 0) || !matters(request)) return NOBODY;
+    if ((store === undefined && this.local.size === 0) || !matters(request)) return NOBODY;
     const key = keyOf(request);
-    const known = this.#fresh(this.#local.get(key) ?? NOBODY);
+    const known = this.#fresh(this.local.get(key) ?? NOBODY);
     if (store === undefined) return known;
     try {
       const found = store.get(key);
@@ -83,7 +87,7 @@ export class StickySessions {
     const { session, account } = request;
     const isTraced = session.key !== undefined && account.providerKeys === undefined && matters(request);
     if (this.#store !== undefined && !isTraced) return Infinity;
-    return this.#local.get(keyOf(request))?.[0]?.at ?? -Infinity;
+    return this.local.get(keyOf(request))?.[0]?.at ?? -Infinity;
   }
 
   /** Notes a success. Sessions without a name only stick where a prompt cache was seen at work. */
@@ -106,14 +110,14 @@ export class StickySessions {
 
   /** Puts together what is known here and what came from elsewhere: of each endpoint the latest. */
   #learn(key: string, news: ServedBy): ServedBy {
-    const known = this.#local.get(key);
+    const known = this.local.get(key);
     if (news.length === 0 && known === undefined) return NOBODY;
     const merged: ServedBy[number][] = [];
     for (const one of [...news, ...(known ?? NOBODY)].sort((left, right) => right.at - left.at)) {
       if (!merged.some(({ endpoint }) => endpoint === one.endpoint)) merged.push(one);
     }
     const served = this.#fresh(merged).slice(0, MOST_ENDPOINTS);
-    if (served.length > 0 || known !== undefined) this.#local.set(key, served);
+    if (served.length > 0 || known !== undefined) this.local.set(key, served);
     return served;
   }
 
@@ -186,7 +190,9 @@ interface KnownOrigin {
  */
 export class KnownOrigins {
   readonly #store: StateStore | undefined;
-  readonly #local: RecordMap<KnownOrigin>;
+  /** As of {@link StickySessions}. */
+  readonly isShared: boolean;
+  readonly local: RecordMap<KnownOrigin>;
   readonly #ttlMs: number;
   readonly #environment: Environment;
 
@@ -196,7 +202,8 @@ export class KnownOrigins {
    */
   constructor(store: StateStore | undefined, local: RecordMap<KnownOrigin>, ttlMs: number, environment: Environment) {
     this.#store = store;
-    this.#local = local;
+    this.isShared = store !== undefined;
+    this.local = local;
     this.#ttlMs = ttlMs;
     this.#environment = environment;
   }
@@ -206,20 +213,20 @@ export class KnownOrigins {
     const origin = originOf(endpoint);
     for (const seal of seals) {
       const key = sealKey(account, seal);
-      this.#local.set(key, { origin });
+      this.local.set(key, { origin });
       if (this.#store !== undefined) void this.#keep(this.#store, key, origin);
     }
   }
 
   /** Who made the seals of a conversation, as far as it is known; undefined where there is nothing to know. */
   find({ account, messages }: NormalizedRequest): MaybePromise<ReasoningOrigins | undefined> {
-    if (this.#store === undefined && this.#local.size === 0) return undefined;
+    if (this.#store === undefined && this.local.size === 0) return undefined;
     const seals = sealsIn(messages);
     if (seals.length === 0) return undefined;
     const known = new Map<string, string>();
     const unknown: string[] = [];
     for (const seal of seals) {
-      const origin = this.#local.get(sealKey(account.id, seal))?.origin;
+      const origin = this.local.get(sealKey(account.id, seal))?.origin;
       if (origin === undefined) unknown.push(seal);
       else known.set(seal, origin);
     }
@@ -243,7 +250,7 @@ export class KnownOrigins {
       const origin = await store.get(key);
       if (typeof origin !== 'string') return;
       known.set(seal, origin);
-      this.#local.set(key, { origin });
+      this.local.set(key, { origin });
     } catch {
       // As unknown as before.
     }

@@ -1,9 +1,9 @@
 /** Checks the accounts that authentication returns. */
+import { optionProblems } from '../../platform/check-options.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { ACCOUNT } from '../../options/accounts.ts';
 import { type ConfigProblem, RouterError } from '../../protocol/router-error.ts';
-import type { Account } from '../../contracts/account.ts';
-import { kindsOf } from '../../platform/option-kinds.ts';
+import { type Account, ANONYMOUS } from '../../contracts/account.ts';
 import { echo } from '../../protocol/fault.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { type EventHub, warn } from '../events/events.ts';
@@ -18,9 +18,6 @@ import type { RoutedRequest, NormalizedEmbeddingRequest } from '../../contracts/
 import { likelyPromptTokens } from '../../core/tokens/token-estimate.ts';
 import type { RateClaim, RateDecision, RateLimiter, LimitedTag, RateTicket } from '../../contracts/account-limits.ts';
 
-/** What finds the faults in everything that an account may have. */
-export const ACCOUNT_OPTIONS = kindsOf(ACCOUNT);
-
 const NONE: readonly ConfigProblem[] = [];
 
 /** What is wrong with the limits and budgets of an account. Costs nothing for an account that has none. */
@@ -29,7 +26,7 @@ function accountLimitProblems(account: Account): readonly ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   for (const name of ['rateLimits', 'budget', 'keyBudget'] as const) {
     const value = account[name];
-    if (value !== undefined) problems.push(...ACCOUNT_OPTIONS[name](value, name));
+    if (value !== undefined) problems.push(...optionProblems(ACCOUNT[name], value, name));
   }
   return problems;
 }
@@ -66,6 +63,8 @@ export function accountCheck(environment: Environment, events: EventHub): CheckA
 export class EndUsers {
   readonly #secret: Secret;
   readonly #known: RecordMap<{ readonly id: string }>;
+  /** The stand-in of requests without account and user; undefined before the first of them. */
+  ofNobody: string | undefined;
 
   constructor(secret: Secret, known: RecordMap<{ readonly id: string }>) {
     this.#secret = secret;
@@ -84,9 +83,13 @@ export class EndUsers {
   #remember(key: string, hash: string): string {
     const id = `user_${hash.slice(0, 32)}`;
     this.#known.set(key, { id });
+    if (key === NOBODY) this.ofNobody = id;
     return id;
   }
 }
+
+/** What requests without account and user are remembered by. */
+const NOBODY = `${ANONYMOUS.id}\0`;
 
 const NO_TAGS: readonly never[] = [];
 const NO_LIMITS: RateLimits = {};
@@ -101,6 +104,8 @@ export class AccountRates {
   readonly #divides: boolean;
   /** Limits of an account without any of its own. Undefined where such an account is not limited. */
   readonly #common: RateLimits | undefined;
+  /** False where only accounts with limits of their own are limited. */
+  readonly limitsEverybody: boolean;
   readonly #environment: Environment;
   readonly #events: EventHub;
 
@@ -114,6 +119,7 @@ export class AccountRates {
     this.#everybody = everybody;
     this.#divides = everybody.tags !== undefined || everybody.session !== undefined;
     this.#common = limitsFor(everybody, undefined);
+    this.limitsEverybody = this.#divides || this.#common !== undefined;
     this.#environment = environment;
     this.#events = events;
   }

@@ -12,7 +12,7 @@ import type { RoutedRequest } from '../../contracts/request.ts';
 import type { BudgetDecision, BudgetKeeper, BudgetTicket, HeldBudget } from '../../contracts/account-limits.ts';
 import { type EventHub, warn } from '../events/events.ts';
 import type { AttemptedCall, CallEnd } from '../chat/attempt-call.ts';
-import { chargedFor } from '../chat/billing.ts';
+import { chargedFor } from '../../core/stream/billing.ts';
 
 /** What budgets look at in a request. */
 type Tagged = Pick<RoutedRequest, 'account' | 'metadata' | 'session' | 'within'>;

@@ -5,7 +5,7 @@ import type { PluginAnswer } from '../../contracts/plugin.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import { describeRouting } from '../../core/selection/router-metadata.ts';
 import { piecesOf } from '../../core/stream/pieces.ts';
-import { type Settlement, settleUsage } from '../../core/stream/usage.ts';
+import { type Settlement, settleUsage } from '../../core/stream/billing.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import type { RuntimeServices } from '../chat/services.ts';
 import { heldCall } from './transformed-call.ts';

@@ -6,11 +6,10 @@ import type { UpstreamResult } from '../../contracts/stream-piece.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import { faultToName, mismatchError, withFault } from '../../core/fallback/named-fault.ts';
 import { addUsage } from '../../core/stream/sum-usage.ts';
-import type { Settlement } from '../../core/stream/usage.ts';
-import type { CallResult, Dialing, Reported } from '../chat/attempt-call.ts';
+import { type Settlement, type Reported, billAnswer } from '../../core/stream/billing.ts';
+import type { CallResult, Dialing } from '../chat/attempt-call.ts';
 import type { Choice } from '../../protocol/chat-result.ts';
 import { RouterError } from '../../protocol/router-error.ts';
-import { billAnswer } from '../chat/billing.ts';
 import { UpstreamCall } from '../chat/upstream-call.ts';
 
 /** What is counted of answers that were refused. */

@@ -7,7 +7,7 @@ import { filterCandidates, type FilteredCandidates } from '../../core/pipeline/f
 import { frozenRequest, withoutNative } from '../../core/pipeline/frozen.ts';
 import { offerTools } from '../../core/pipeline/offer-tools.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
-import type { Settlement } from '../../core/stream/usage.ts';
+import type { Settlement } from '../../core/stream/billing.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';

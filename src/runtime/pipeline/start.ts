@@ -1,10 +1,13 @@
 /** Starts requests: finds their plugins, plans and executes them. */
 import type { NormalizedRequest } from '../../contracts/request.ts';
-import { choosePlugins } from '../../core/pipeline/choose-plugins.ts';
+import { type ActivePlugin, choosePlugins } from '../../core/pipeline/choose-plugins.ts';
+import { SHORT_CONTEXT } from '../../core/pipeline/define-plugin.ts';
 import { faultInBody } from '../../core/pipeline/locate-tool.ts';
 import { leavesToolsToProviders, type OfferedTool, offerTools, withOwnTools } from '../../core/pipeline/offer-tools.ts';
 import { replayServerToolCalls } from '../../core/pipeline/replay.ts';
+import type { PluginRegistry } from '../../core/pipeline/registry.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
+import { leastContext } from '../../core/selection/usable-endpoints.ts';
 import { andThen, type MaybePromise, onDemand } from '../../platform/wait.ts';
 import { withoutMirror } from '../../core/normalize/mirror.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
@@ -30,25 +33,47 @@ export function preparePipeline(
   body: unknown = chat,
 ): PreparedRequest {
   const { registry } = services;
-  const chosen = choosePlugins(normalized, {
-    registry,
-    body: chat,
-    inner: (normalized.within?.depth ?? 0) > 0,
-  });
-  if (!chosen.ok) throw errorOfFault(chosen.fault);
+  const plugins = mayHavePlugins(normalized, registry) ? chosenPlugins(normalized, registry, chat) : NONE;
   // A copy would go without what they do, a guardrail for example; and what they do may have effects.
-  const request = chosen.value.length === 0 ? normalized : withoutMirror(normalized);
+  const request = plugins.length === 0 ? normalized : withoutMirror(normalized);
   if (request.serverTools.length === 0 && typeof request.toolChoice !== 'object') {
-    return { request, plugins: chosen.value, tools: NO_TOOLS, nativeTools: [], body };
+    return { request, plugins, tools: NO_TOOLS, nativeTools: NONE, body };
   }
-  if (chosen.value.length === 0 && leavesToolsToProviders(request)) {
-    return { request: withOwnTools(request), plugins: [], tools: NO_TOOLS, nativeTools: [], body };
+  if (plugins.length === 0 && leavesToolsToProviders(request)) {
+    return { request: withOwnTools(request), plugins, tools: NO_TOOLS, nativeTools: NONE, body };
   }
   const offer = offerTools(request, registry, body);
   if (!offer.ok) throw errorOfFault(faultInBody(offer.fault, body));
   const { tools, native: nativeTools } = offer.value;
-  return { request, plugins: chosen.value, tools, nativeTools, body };
+  return { request, plugins, tools, nativeTools, body };
 }
+
+/** Whether a plugin may take part: in most requests, neither they nor the configuration name one or have what one looks for. */
+function mayHavePlugins(
+  { plugins, account, needs, targets }: NormalizedRequest,
+  { unaskedFor, models }: PluginRegistry,
+): boolean {
+  if (plugins.length > 0 || account.pluginDefaults !== undefined || unaskedFor.anything) return true;
+  if (unaskedFor.files && needs.files === true) return true;
+  for (const { model, router, endpoints } of targets) {
+    if (router !== undefined || models.has(model)) return true;
+    // A router model shows its endpoints later.
+    if (unaskedFor.shortContext && (endpoints.length === 0 || leastContext(endpoints) <= SHORT_CONTEXT)) return true;
+  }
+  return false;
+}
+
+function chosenPlugins(
+  request: NormalizedRequest,
+  registry: PluginRegistry,
+  body: ChatRequest,
+): readonly ActivePlugin[] {
+  const chosen = choosePlugins(request, { registry, body, inner: (request.within?.depth ?? 0) > 0 });
+  if (!chosen.ok) throw errorOfFault(chosen.fault);
+  return chosen.value;
+}
+
+const NONE: readonly never[] = Object.freeze([]);
 
 const NO_TOOLS: ReadonlyMap<string, OfferedTool> = new Map();
 const NO_NAMES: ReadonlySet<string> = new Set();
@@ -60,21 +85,37 @@ interface EarlyPlan {
   readonly plan: RoutePlan;
 }
 
-/** Plans a request. One that nothing but providers takes part in goes to them by the shortest way. */
-export function planPrepared(services: RuntimeServices, prepared: PreparedRequest): MaybePromise<PreparedRequest> {
-  const { plugins, tools, nativeTools } = prepared;
-  if (plugins.length > 0 || tools.size > 0 || nativeTools.length > 0) return prepared;
-  const request = prepared.request.needs.serverCalls === true ? withoutServerCalls(prepared.request) : prepared.request;
-  return andThen(planRequest(services, request), (plan) => ({ ...prepared, request, plan }));
+/** Plans a request and gets it ready to run. */
+export function start(
+  services: RuntimeServices,
+  prepared: PreparedRequest,
+  signal: AbortSignal,
+  sent?: SentBefore,
+): MaybePromise<Execution> {
+  const request = plainRequest(prepared);
+  if (request === undefined) return execute(services, prepared, signal, sent);
+  const plan = planRequest(services, request);
+  return plan instanceof Promise
+    ? plan.then((one) => new ChatExecution(services, { request, plan: one, signal, sent }))
+    : new ChatExecution(services, { request, plan, signal, sent });
+}
+
+/** The request that goes to providers by the shortest way; undefined where plugins or server tools take part. */
+function plainRequest({ request, plugins, tools, nativeTools }: PreparedRequest): NormalizedRequest | undefined {
+  if (plugins.length > 0 || tools.size > 0 || nativeTools.length > 0) return undefined;
+  return request.needs.serverCalls === true ? withoutServerCalls(request) : request;
 }
 
 /** Plans a request that has to wait for its place: the place is at the provider that the plan begins with. */
 export async function planEarly(services: RuntimeServices, prepared: PreparedRequest): Promise<EarlyPlan> {
-  const planned = await planPrepared(services, prepared);
-  if (planned.plan !== undefined) return { planned, plan: planned.plan };
+  const request = plainRequest(prepared);
+  if (request !== undefined) {
+    const plan = await planRequest(services, request);
+    return { planned: { ...prepared, request, plan }, plan };
+  }
   // Plugins that leave the choice of models alone do not change the plan, if chance does not.
   const roll = services.environment.random();
-  return { planned: { ...planned, roll }, plan: await planRequest(services, prepared.request, { roll }) };
+  return { planned: { ...prepared, roll }, plan: await planRequest(services, prepared.request, { roll }) };
 }
 
 /**

@@ -5,7 +5,7 @@ import { ResultCollector } from '../../core/stream/collect.ts';
 import { commits, piecesOf } from '../../core/stream/pieces.ts';
 import { StreamTracker } from '../../core/stream/stream-tracker.ts';
 import type { ResultMessage } from '../../protocol/chat-result.ts';
-import type { Settlement } from '../../core/stream/usage.ts';
+import type { Settlement } from '../../core/stream/billing.ts';
 import type { ChatExecution } from '../chat/execution.ts';
 import { heldCall } from '../pipeline/transformed-call.ts';
 import { type AttemptFailure, failure } from '../../contracts/failure.ts';

@@ -12,7 +12,7 @@ import { commits } from '../../core/stream/pieces.ts';
 import { addUsage } from '../../core/stream/sum-usage.ts';
 import type { ResultToolCall } from '../../protocol/chat-result.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
-import type { Settlement } from '../../core/stream/usage.ts';
+import type { Settlement } from '../../core/stream/billing.ts';
 import { ChatExecution, type JudgedCalls } from '../chat/execution.ts';
 import { heldCall } from '../pipeline/transformed-call.ts';
 import type { RequestUsage } from '../pipeline/request-usage.ts';

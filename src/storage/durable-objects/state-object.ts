@@ -3,7 +3,8 @@ import { fromByteText, toByteText } from '../../platform/byte-text.ts';
 import * as read from '../../platform/json.ts';
 import type { ChangedCounters, ChangeName, CounterChange, StateStore } from '../../contracts/state-store.ts';
 import type { JsonValue } from '../../protocol/json.ts';
-import { checkShape, type OptionShape, string, withFunctions } from '../../platform/option-kinds.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import { type OptionShape, nonEmptyString, withFunctions } from '../../options/values.ts';
 import { StorageError } from '../../contracts/storage-error.ts';
 import { AcknowledgedChanges } from '../acknowledged-changes.ts';
 import { LOCAL_FALLBACK_OPTIONS, type LocalFallbackOptions, withLocalFallback } from '../local-fallback.ts';
@@ -221,7 +222,7 @@ export interface DurableObjectStoreOptions extends LocalFallbackOptions {
 
 const OPTIONS: OptionShape<DurableObjectStoreOptions> = {
   namespace: withFunctions('a binding of Durable Objects, such as env.SIGNALBOX_STATE', 'idFromName', 'get'),
-  name: string,
+  name: nonEmptyString,
   ...LOCAL_FALLBACK_OPTIONS,
 };
 

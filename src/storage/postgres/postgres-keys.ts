@@ -1,6 +1,6 @@
 /** The key store in PostgreSQL. */
 import type { KeyStore } from '../../contracts/key-store.ts';
-import { checkShape } from '../../platform/option-kinds.ts';
+import { checkShape } from '../../platform/check-options.ts';
 import { keyColumns, keyOfRow, storable } from '../stored-rows.ts';
 import {
   checkPostgresOptions,

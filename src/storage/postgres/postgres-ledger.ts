@@ -1,6 +1,8 @@
 /** The ledger in PostgreSQL. */
 import type { Ledger, LedgerCostKey, LedgerRecord } from '../../contracts/ledger.ts';
-import { unknown, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
+import { unknown } from '../../schema/scalars.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import type { OptionShape } from '../../options/values.ts';
 import {
   checkKeepDays,
   columnsOf,
@@ -20,7 +22,7 @@ import {
   timelineValues,
 } from '../ledger-rows.ts';
 import { storable } from '../stored-rows.ts';
-import type { Values } from './database.ts';
+import type { PostgresDatabase, Values } from './database.ts';
 import {
   checkPostgresOptions,
   migratedOnUse,
@@ -307,15 +309,7 @@ export function postgresLedger(options: PostgresLedgerOptions): Ledger {
   const statements = Object.fromEntries(texts.map(([name, text]) => [name, numbered(text)])) as Record<Name, Statement>;
   const database = databaseAt<Name>({ ...options, connections }, statements);
   const opened = migratedOnUse(database, { schema, tables: TABLES, mayMigrate });
-  const purge = purging(keepDays, Date.now, async (before) => {
-    const purgeSome = (): Promise<number> =>
-      database.transaction(async (session) => {
-        // Sums are changed by one at a time, as by those that add records.
-        await session.first('lock', { schema });
-        return session.run('purge', { before });
-      });
-    while ((await purgeSome()) === PURGE_PAGE);
-  });
+  const purge = purging(keepDays, Date.now, (before) => purgeBefore(before, database, schema));
 
   return {
     async append(records) {
@@ -353,4 +347,15 @@ export function postgresLedger(options: PostgresLedgerOptions): Ledger {
     },
     close: () => database.close(),
   };
+}
+
+/** Deletes older records, a page in each transaction. */
+async function purgeBefore(before: number, database: PostgresDatabase<Name>, schema: string): Promise<void> {
+  const purgePage = (): Promise<number> =>
+    database.transaction(async (session) => {
+      // Sums are changed by one at a time, as by those that add records.
+      await session.first('lock', { schema });
+      return session.run('purge', { before });
+    });
+  while ((await purgePage()) === PURGE_PAGE);
 }

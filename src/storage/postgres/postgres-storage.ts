@@ -1,5 +1,5 @@
 /** The batch store in PostgreSQL. */
-import { checkShape } from '../../platform/option-kinds.ts';
+import { checkShape } from '../../platform/check-options.ts';
 import type { BatchStore } from '../../contracts/batch-store.ts';
 import { postgresDrafts, postgresRecords, UNIQUE_VIOLATION } from './records.ts';
 import {

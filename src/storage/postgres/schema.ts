@@ -1,7 +1,8 @@
 /** The tables in PostgreSQL, and their migrations. */
 import { StorageError } from '../../contracts/storage-error.ts';
 import { PostgresDatabase, type Query } from './database.ts';
-import { unknown, boolean, kind, type OptionShape } from '../../platform/option-kinds.ts';
+import { unknown, boolean } from '../../schema/scalars.ts';
+import { anyString, type OptionShape } from '../../options/values.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import { heard, openPool, type PostgresPool } from './driver.ts';
 import type { Statement } from './statements.ts';
@@ -191,8 +192,8 @@ export interface PostgresStorageOptions {
 /** Kinds of the options of {@link postgresStorage}. */
 export const OPTIONS: OptionShape<PostgresStorageOptions> = {
   pool: unknown,
-  connectionString: kind('a string', (value) => typeof value === 'string'),
-  schema: kind('a string', (value) => typeof value === 'string'),
+  connectionString: anyString,
+  schema: anyString,
   connections: unknown,
   migrate: boolean,
   statementTimeoutMs: unknown,

@@ -1,5 +1,7 @@
 /** The state store in Redis. */
-import { unknown, checkShape, kind, type OptionShape } from '../../platform/option-kinds.ts';
+import { unknown } from '../../schema/scalars.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import { anyString, type OptionShape } from '../../options/values.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import { AcknowledgedChanges } from '../acknowledged-changes.ts';
@@ -277,12 +279,8 @@ function nothing(): Promise<void> {
   return Promise.resolve();
 }
 
-const OPTIONS: OptionShape<RedisStoreOptions> = {
-  client: unknown,
-  url: kind('a string', (value) => typeof value === 'string'),
-  prefix: kind('a string', (value) => typeof value === 'string'),
-  ...LOCAL_FALLBACK_OPTIONS,
-};
+const OWN_OPTIONS = { client: unknown, url: anyString, prefix: anyString };
+const OPTIONS: OptionShape<RedisStoreOptions> = { ...OWN_OPTIONS, ...LOCAL_FALLBACK_OPTIONS };
 
 function checkOptions(client: RedisClient | undefined, url: string | undefined): void {
   const problems: ConfigProblem[] = [];

@@ -1,6 +1,8 @@
 /** The key store in SQLite. */
 import type { KeyStore } from '../../contracts/key-store.ts';
-import { unknown, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
+import { unknown } from '../../schema/scalars.ts';
+import { checkShape } from '../../platform/check-options.ts';
+import type { OptionShape } from '../../options/values.ts';
 import { keyColumns, keyOfRow, storable } from '../stored-rows.ts';
 import { SqliteConnection } from './connection.ts';
 import { checkSqliteOptions } from './sqlite-storage.ts';

@@ -1,6 +1,8 @@
 /** The ledger in SQLite. */
-import type { Ledger, LedgerCostKey } from '../../contracts/ledger.ts';
-import { unknown, callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
+import type { Ledger, LedgerCostKey, LedgerRecord } from '../../contracts/ledger.ts';
+import { unknown } from '../../schema/scalars.ts';
+import { callable, type OptionShape } from '../../options/values.ts';
+import { checkShape } from '../../platform/check-options.ts';
 import {
   checkKeepDays,
   columnsOf,
@@ -257,11 +259,7 @@ export function sqliteLedger(options: SqliteLedgerOptions): Ledger {
     async append(records) {
       await connection.open();
       await connection.write(() => {
-        for (const record of records) {
-          const columns = columnsOf(record);
-          if (connection.run('insert', columns) === 0) continue;
-          for (const line of lineColumns(record)) connection.run('insertLine', { ...line, id: columns.id });
-        }
+        for (const record of records) insert(record, connection);
       });
       await purge();
     },
@@ -301,6 +299,13 @@ export function sqliteLedger(options: SqliteLedgerOptions): Ledger {
     },
     close: () => connection.close(),
   };
+}
+
+/** Adds a record with its lines; one that is there already stays as it is. */
+function insert(record: LedgerRecord, connection: SqliteConnection<keyof typeof STATEMENTS>): void {
+  const columns = columnsOf(record);
+  if (connection.run('insert', columns) === 0) return;
+  for (const line of lineColumns(record)) connection.run('insertLine', { ...line, id: columns.id });
 }
 
 /** Values with the name of a tag. */

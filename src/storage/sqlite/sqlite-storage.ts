@@ -1,5 +1,7 @@
 /** The batch store in SQLite. */
-import { unknown, callable, checkShape, type OptionShape } from '../../platform/option-kinds.ts';
+import { unknown } from '../../schema/scalars.ts';
+import { callable, type OptionShape } from '../../options/values.ts';
+import { checkShape } from '../../platform/check-options.ts';
 import { ConfigError } from '../../protocol/router-error.ts';
 import type { BatchStore, ItemOutcome } from '../../contracts/batch-store.ts';
 import { type Row, SqliteConnection } from './connection.ts';

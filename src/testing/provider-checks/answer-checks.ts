@@ -1,6 +1,6 @@
 /** Checks for providers: good answers. */
 import {
-  type CallOutcome,
+  type ObservedCall,
   PROMPT,
   type ProviderCheck,
   type ProviderHarness,
@@ -25,7 +25,7 @@ const ADD_TOOL = {
 } as const;
 
 /** Has an answer given in a form and requires it in the same form. */
-async function answered(harness: ProviderHarness, answer: ScriptedAnswer, form: Form): Promise<CallOutcome> {
+async function answered(harness: ProviderHarness, answer: ScriptedAnswer, form: Form): Promise<ObservedCall> {
   harness.play({ type: 'answer', form, answer });
   const outcome = await ask(harness, { stream: form === 'stream', body: answer.toolCalls && ADD_TOOL });
   expectSame(outcome.failure, undefined, `the failure of a good answer (${form})`);
@@ -39,7 +39,7 @@ function both(name: string, needs: ProviderCheck['needs'], run: (ask: Ask) => Pr
   });
 }
 
-type Ask = (answer: ScriptedAnswer) => Promise<CallOutcome>;
+type Ask = (answer: ScriptedAnswer) => Promise<ObservedCall>;
 
 /** Checks of answers that are as they should be. */
 export const answerChecks: readonly ProviderCheck[] = [
@@ -158,12 +158,12 @@ function isContent(piece: StreamPiece): boolean {
   return typeof piece === 'string' || piece.type === 'delta';
 }
 
-function parsed({ toolCalls }: CallOutcome): unknown {
+function parsed({ toolCalls }: ObservedCall): unknown {
   return toolCalls.map((call) => ({ ...call, arguments: JSON.parse(call.arguments) as unknown }));
 }
 
 /** Ids and names come once, with the first fragment of an index; indexes count from 0. */
-function expectWellFormed({ pieces }: CallOutcome): void {
+function expectWellFormed({ pieces }: ObservedCall): void {
   const seen = new Set<number>();
   for (const piece of pieces) {
     for (const call of typeof piece === 'string' || piece.type !== 'delta' ? [] : (piece.delta.tool_calls ?? [])) {

@@ -111,7 +111,7 @@ interface Asking {
 }
 
 /** All that came of a call. */
-export interface CallOutcome {
+export interface ObservedCall {
   /** Everything the provider said, one after the other. */
   readonly pieces: readonly StreamPiece[];
   readonly failure: AttemptFailure | undefined;
@@ -134,12 +134,12 @@ export async function callOnce(harness: ProviderHarness, asking: Asking): Promis
 }
 
 /** Makes one call and reads it to its end. */
-export async function ask(harness: ProviderHarness, asking: Asking): Promise<CallOutcome> {
+export async function ask(harness: ProviderHarness, asking: Asking): Promise<ObservedCall> {
   return outcomeOf(await callOnce(harness, asking));
 }
 
 /** Reads a reply to its end. */
-export async function outcomeOf(reply: ProviderReply): Promise<CallOutcome> {
+export async function outcomeOf(reply: ProviderReply): Promise<ObservedCall> {
   if (reply.type === 'failed') return summarize([{ type: 'failure', failure: reply.failure }]);
   return summarize(reply.type === 'whole' ? piecesOf(reply.result) : await readAll(reply.stream));
 }
@@ -151,7 +151,7 @@ export async function readAll(stream: PieceStream): Promise<readonly StreamPiece
   return pieces;
 }
 
-function summarize(pieces: readonly StreamPiece[]): CallOutcome {
+function summarize(pieces: readonly StreamPiece[]): ObservedCall {
   const collector = new ResultCollector();
   for (const piece of pieces) collector.add(piece);
   const { choices, usage } = collector.result();

@@ -10,7 +10,7 @@ import { TrafficChance } from './chance.ts';
 import { type DeadCall, Oracle, reportOf, type RequestLog, type TrafficReport } from './report.ts';
 import { OutageSchedule, randomOutages } from './outages.ts';
 import { directClient, providersOf, type TrafficClient } from './clients.ts';
-import { type CallBook, type AnsweredCall, type SimulatedCall, SimulatedServer } from './simulated-server.ts';
+import { type CallBook, type ServerAnswer, type SimulatedCall, SimulatedServer } from './simulated-server.ts';
 import { SIMULATED_TOOL } from './tool-calls.ts';
 import { BLOCK_TOKENS } from './block-cache.ts';
 import { blocksOf, type PlannedSession, planTraffic, type TrafficPlan } from './traffic-plan.ts';
@@ -176,7 +176,7 @@ class Simulation implements CallBook {
     log.cancelledUsd += usd;
   }
 
-  answered(call: SimulatedCall, endpoint: string, { startedMs, isBroken }: AnsweredCall): void {
+  answered(call: SimulatedCall, endpoint: string, { startedMs, isBroken }: ServerAnswer): void {
     const log = this.#open.get(idOf(call))?.log;
     if (log !== undefined) [log.answeredBy, log.isBroken] = [endpoint, isBroken];
     const times = this.#answers.get(endpoint);

@@ -30,11 +30,11 @@ export interface CallBook {
   charged(call: SimulatedCall, usd: number, cachedTokens: number): void;
   /** The same for a call whose answer is no longer wanted. */
   chargedInVain(call: SimulatedCall, usd: number): void;
-  answered(call: SimulatedCall, endpoint: string, answer: AnsweredCall): void;
+  answered(call: SimulatedCall, endpoint: string, answer: ServerAnswer): void;
 }
 
 /** What is remembered of an answer. */
-export interface AnsweredCall {
+export interface ServerAnswer {
   readonly startedMs: number;
   /** Whether it calls a tool with arguments that are no JSON. */
   readonly isBroken: boolean;

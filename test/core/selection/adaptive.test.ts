@@ -623,7 +623,43 @@ describe('the pacer', () => {
     expect(refused.rate).toBeCloseTo((0.95 * 48) / 12, 6);
     // What was not taken is no limit: nobody may have asked.
     const idle = paceAfterSending(paceAfterRefusal(crowd(5), policy, undefined, NOW), NOW + 60_000);
-    expect(paceAfterRefusal(idle, policy, undefined, NOW + 60_000).rate).toBe(1);
+    expect(paceAfterRefusal(idle, policy, undefined, NOW + 60_000).rate).toBeCloseTo(0.95, 6);
+  });
+
+  it('leaves others their share of what an endpoint of few calls takes', () => {
+    // Four instances call an endpoint of two calls a second, each more often than it may.
+    const perSecond = 2;
+    const paces = Array.from({ length: 4 }, () => FREE_PACE);
+    let [left, refused, calls] = [4, 0, 0];
+    for (let ms = 0; ms < 600_000; ms += 50) {
+      left = Math.min(4, left + perSecond * 0.05);
+      for (const [instance, pace] of paces.entries()) {
+        if ((ms / 50 + instance) % 4 > 0 || slotIn(pace, policy, NOW + ms).waitMs > 0) continue;
+        const sent = paceAfterSending(pace, NOW + ms);
+        const isTaken = left >= 1;
+        paces[instance] = isTaken
+          ? paceAfterSuccess(sent, policy)
+          : paceAfterRefusal(sent, policy, undefined, NOW + ms);
+        if (isTaken) left -= 1;
+        calls += 1;
+        refused += Number(!isTaken);
+      }
+    }
+    expect(refused / calls).toBeLessThan(0.2);
+  });
+
+  it('regains soon what an endpoint takes that has refused everything for a while', () => {
+    let pace = paceAfterRefusal(crowd(8), policy, undefined, NOW);
+    let now = NOW;
+    for (; now < NOW + 60_000; now += 100) {
+      if (slotIn(pace, policy, now).waitMs === 0)
+        pace = paceAfterRefusal(paceAfterSending(pace, now), policy, undefined, now);
+    }
+    expect(pace.rate).toBe(policy.slowestPerSecond);
+    for (; now < NOW + 240_000; now += 100) {
+      if (slotIn(pace, policy, now).waitMs === 0) pace = paceAfterSuccess(paceAfterSending(pace, now), policy);
+    }
+    expect(pace.rate).toBeGreaterThan(3);
   });
 
   it('counts a call whose place was promised when it goes out, and its place once', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Endpoint } from '../../../src/catalog/endpoint.ts';
-import { settleUsage } from '../../../src/core/stream/usage.ts';
+import { settleUsage } from '../../../src/core/stream/billing.ts';
 import { MODEL, serving } from '../../support/requests.ts';
 
 const COUNTS = { prompt_tokens: 1_000, completion_tokens: 500, total_tokens: 1_500 };

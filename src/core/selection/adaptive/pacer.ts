@@ -9,10 +9,16 @@ export interface PacerPolicy {
   readonly afterRefusal: number;
   /** Slowest rate in calls per second, at which an endpoint that refuses everything is still called. */
   readonly slowestPerSecond: number;
+  /** Slowest rate after the first refusal, when what the endpoint takes is only a guess. */
+  readonly firstPerSecond: number;
   /** Milliseconds for which an endpoint is not called after a 429 that does not say when to come back. */
   readonly refusalMs: number;
   /** Calls per second by which the rate grows with each success. */
   readonly perSuccess: number;
+  /** Share of the rate by which it grows at most, until it is seen to be far below what the endpoint takes. */
+  readonly nearLimit: number;
+  /** Calls taken one after the other, without a refusal, from which on it is. */
+  readonly farAfter: number;
   /** Seconds' worth of the rate that may be sent at once, after a while in which less was sent. */
   readonly burstSeconds: number;
   /** Milliseconds that a request waits at most for a free endpoint; 0 refuses at once. */
@@ -40,12 +46,19 @@ export function pacerPolicy({ paceWaitMs }: Tuning): PacerPolicy {
   return {
     // The rate that was accepted is just too high: a twentieth less is below it, and half would waste what it takes.
     afterRefusal: 0.95,
-    // Often enough to notice soon that it takes calls again, and too seldom to disturb it.
-    slowestPerSecond: 1,
+    // Often enough to notice soon that it takes calls again, and too seldom to disturb it, also where several instances
+    // share what it takes: with 1, four of them called twice as often as endpoints of two calls a second take.
+    slowestPerSecond: 0.5,
+    firstPerSecond: 1,
     // The shortest time that a `Retry-After` can name.
     refusalMs: SECOND_MS,
     // One call a second more after 67 successes: a limit is found again soon, and refusals stay few.
     perSuccess: 0.015,
+    // Three calls a second or more grow by the above. A slow rate grew by 2 to 3 % with each success, and was refused
+    // again after two; so it takes ten to regain the twentieth that a refusal costs.
+    nearLimit: 0.005,
+    // Twice that: whatever slowed it down is over.
+    farAfter: 20,
     // Requests come together by chance, and limits are seldom counted by less than a second.
     burstSeconds: 2,
     maxWaitMs: paceWaitMs,
@@ -165,7 +178,8 @@ export function paceAfterRefusal(
 ): EndpointPace {
   const isSame = pace.rate !== Infinity && now - pace.refusedAt < SAME_REFUSAL_MS;
   const known = Math.min(pace.rate, Math.max(callsOf(pace.counted, now), takenPerSecond(pace, now)));
-  const rate = isSame ? pace.rate : Math.max(policy.slowestPerSecond, policy.afterRefusal * known);
+  const slowest = pace.rate === Infinity ? policy.firstPerSecond : policy.slowestPerSecond;
+  const rate = isSame ? pace.rate : Math.max(slowest, policy.afterRefusal * known);
   const each = SECOND_MS / rate;
   const burstMs = burstOf(policy, rate);
   const empty = emptyAt === undefined ? now + burstMs : Math.max(now, emptyAt - each) + Math.max(each, burstMs);
@@ -204,7 +218,10 @@ function callsOf(counted: Counted | undefined, now: number): number {
 
 /** Folds in a success. */
 export function paceAfterSuccess(pace: EndpointPace, policy: PacerPolicy): EndpointPace {
-  return pace.rate === Infinity ? pace : { ...pace, rate: pace.rate + policy.perSuccess };
+  const { rate, taken } = pace;
+  if (rate === Infinity) return pace;
+  const { perSuccess, nearLimit, farAfter } = policy;
+  return { ...pace, rate: rate + (taken > farAfter ? perSuccess : Math.min(perSuccess, nearLimit * rate)) };
 }
 
 /** How a call ended, as far as it matters for the rate. */

@@ -60,6 +60,7 @@ export function rankAdaptively(
     answer: expectedAnswer(request, world),
   };
   const weighed = endpoints.map((endpoint) => weigh(endpoint, comparison));
+  if (isAlone(weighed)) return weighed;
   compare(weighed, comparison, lookAhead(weighed, comparison));
   const drawn = drawnOf(weighed, sessionDraw(request), world.roll);
   inOrder(weighed);
@@ -67,6 +68,16 @@ export function rankAdaptively(
   drawn.why = whyFirst(drawn, endpoints.length);
   const place = weighed.indexOf(drawn);
   return place === 0 ? weighed : [drawn, ...weighed.slice(0, place), ...weighed.slice(place + 1)];
+}
+
+/** Whether a single endpoint may be called that nothing is wrong with: it is not compared with anything. */
+function isAlone(weighed: readonly Weighed[]): boolean {
+  const [only] = weighed;
+  if (only === undefined || weighed.length > 1 || only.isRefused || only.failures !== undefined) return false;
+  if (only.figures.warmth > 0 || !((only.endpoint.weight ?? 1) > 0)) return false;
+  only.figures.share = 1;
+  only.why = ONLY_ENDPOINT;
+  return true;
 }
 
 /** The number by which a named session draws its endpoints. Sessions of accounts are their own. */

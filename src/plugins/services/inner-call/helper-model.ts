@@ -4,7 +4,7 @@ import type { ChatResult } from '../../../protocol/chat-result.ts';
 import type { AdvisorOptions } from '../../../protocol/inner-model-options.ts';
 import type { Message } from '../../../protocol/message.ts';
 import { type ModelRule, rankModels } from './rank-models.ts';
-import { milliseconds, type OptionShape, string } from '../../../platform/option-kinds.ts';
+import { milliseconds, type OptionShape, nonEmptyString } from '../../../options/values.ts';
 import { errorOf, RouterError } from '../../../protocol/router-error.ts';
 import type { ChatRequest } from '../../../protocol/chat-request.ts';
 import type { ServerTool } from '../../../protocol/tools.ts';
@@ -18,7 +18,7 @@ export interface HelperToolOptions {
 }
 
 /** Options of `advisorTool` and `subagentTool`. */
-export const HELPER_TOOL_OPTIONS: OptionShape<HelperToolOptions> = { model: string, timeoutMs: milliseconds };
+export const HELPER_TOOL_OPTIONS: OptionShape<HelperToolOptions> = { model: nonEmptyString, timeoutMs: milliseconds };
 
 /** What advisors and subagents have in common. */
 type HelperOptions = Omit<AdvisorOptions, 'forward_transcript' | 'stream'>;

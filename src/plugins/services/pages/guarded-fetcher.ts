@@ -1,14 +1,16 @@
 /** Fetches pages for models, through the guarded entry point to the network. */
+import { OUTBOUND } from '../../../options/http.ts';
+import { schemaOf } from '../../../options/option.ts';
 import { timerMs } from '../../../platform/environment.ts';
-import { checkShape, milliseconds, type OptionShape, string } from '../../../platform/option-kinds.ts';
+import { checkShape } from '../../../platform/check-options.ts';
+import { wholeNumber, milliseconds, type OptionShape, nonEmptyString } from '../../../options/values.ts';
 import { OutboundError } from '../../../net/outbound-error.ts';
 import { createOutbound, type OutboundOptions } from '../../../net/outbound.ts';
 import { systemEnvironment } from '../../../platform/environment.ts';
 import { PageError, type PageFetcher } from '../../../contracts/plugin-services.ts';
-import { localPdfReader } from '../pdf/local-pdf-reader.ts';
+import { pdfReader, localPdfReader } from '../pdf/local-pdf-reader.ts';
 import type { PdfReader } from '../../../contracts/pdf-reader.ts';
 import { type HtmlReader, readPage } from './page-text.ts';
-import { countKind, outboundKind, pdfReaderKind, positive } from '../option-kinds.ts';
 import { nodeModule } from '../../../platform/node-module.ts';
 import type { Outbound } from '../../../net/outbound-request.ts';
 
@@ -30,12 +32,12 @@ export interface GuardedFetcherOptions {
 
 /** Options of `guardedFetcher`. */
 export const GUARDED_FETCHER_OPTIONS: OptionShape<GuardedFetcherOptions> = {
-  outbound: outboundKind,
-  maxBytes: positive,
+  outbound: schemaOf(OUTBOUND),
+  maxBytes: wholeNumber(1),
   timeoutMs: milliseconds,
-  maxRedirects: countKind,
-  pdf: pdfReaderKind,
-  userAgent: string,
+  maxRedirects: wholeNumber(0),
+  pdf: pdfReader,
+  userAgent: nonEmptyString,
 };
 
 const ACCEPT =

@@ -1,8 +1,8 @@
 /** Reads PDFs on this machine, within limits. */
-import { callable, checkShape, milliseconds, type OptionShape } from '../../../platform/option-kinds.ts';
+import { withFunctions, wholeNumber, callable, milliseconds, type OptionShape } from '../../../options/values.ts';
+import { checkShape } from '../../../platform/check-options.ts';
 import { PdfError, type PdfReader, type PdfText } from '../../../contracts/pdf-reader.ts';
 import type { PdfJob, RunPdfJob } from './pdf-job.ts';
-import { positive } from '../option-kinds.ts';
 
 /** Options of {@link localPdfReader}. */
 export interface LocalPdfReaderOptions {
@@ -22,13 +22,16 @@ export interface LocalPdfReaderOptions {
   readonly run?: RunPdfJob | undefined;
 }
 
+/** Something that reads PDFs, among options. */
+export const pdfReader = withFunctions('a reader of PDFs, such as localPdfReader() makes one', 'read');
+
 const OPTIONS: OptionShape<LocalPdfReaderOptions> = {
-  maxBytes: positive,
-  maxPages: positive,
-  maxCharacters: positive,
+  maxBytes: wholeNumber(1),
+  maxPages: wholeNumber(1),
+  maxCharacters: wholeNumber(1),
   timeoutMs: milliseconds,
-  memoryMb: positive,
-  concurrency: positive,
+  memoryMb: wholeNumber(1),
+  concurrency: wholeNumber(1),
   run: callable,
 };
 

@@ -1,14 +1,16 @@
 /** The options that all search engines share, and how they read results. */
+import { array } from '../../../schema/collections.ts';
 import {
+  sender,
+  withFunctions,
   amount,
-  checkShape,
   headerText,
   httpAddress,
   milliseconds,
   type OptionShape,
-} from '../../../platform/option-kinds.ts';
+} from '../../../options/values.ts';
+import { checkShape } from '../../../platform/check-options.ts';
 import type { Transport } from '../../../net/transport.ts';
-import { transportKind } from '../option-kinds.ts';
 import type { JsonValue } from '../../../protocol/json.ts';
 import type { SearchResult } from '../../../contracts/plugin-services.ts';
 import * as read from '../../../platform/json.ts';
@@ -25,12 +27,15 @@ export interface SearchEngineOptions {
   readonly transport?: Transport | undefined;
 }
 
+/** A list of search engines. */
+export const searchEngines = array(withFunctions('a search engine, such as exa() makes one', 'search'));
+
 /** Options of all search engines. */
 export const SEARCH_ENGINE_OPTIONS: OptionShape<SearchEngineOptions> = {
   baseURL: httpAddress,
   pricePerSearch: amount,
   timeoutMs: milliseconds,
-  transport: transportKind,
+  transport: sender,
 };
 
 /** Options of an engine that requires a key. */

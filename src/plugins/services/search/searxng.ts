@@ -1,5 +1,5 @@
 /** SearXNG as a search engine. */
-import { checkShape } from '../../../platform/option-kinds.ts';
+import { checkShape } from '../../../platform/check-options.ts';
 import type { DomainFilter, SearchEngine } from '../../../contracts/plugin-services.ts';
 
 import { JsonService } from '../json-service.ts';

@@ -2,7 +2,7 @@
 import type { Endpoint } from '../../../catalog/endpoint.ts';
 import { CANCELLED_ITEM, EXPIRED_ITEM, itemError } from '../../../core/batch/item-rules.ts';
 import type { PlanStep } from '../../../core/selection/route-plan.ts';
-import { type Settlement, settleUsage } from '../../../core/stream/usage.ts';
+import { type Settlement, settleUsage, billingOf } from '../../../core/stream/billing.ts';
 import type { BatchItemError } from '../../../protocol/batch.ts';
 import type { NativeBatches, NativeResult } from '../../../contracts/native-batches.ts';
 import type { ClaimedItem, ItemOutcome } from '../../../contracts/batch-store.ts';
@@ -13,7 +13,6 @@ import type { BatchPorts, OwnedBatch } from '../ports.ts';
 import type { BatchRecord } from '../../../contracts/batch-record.ts';
 import { type AttemptFailure, failure, FAILURE_RULES } from '../../../contracts/failure.ts';
 import { resultIds, notifyProgress } from '../apply-event.ts';
-import { billingOf } from '../../chat/billing.ts';
 
 /** Outcomes that are stored at a time. */
 const GROUP = 50;
