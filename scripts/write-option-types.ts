@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { documentedTypes, tablesOf } from './build/option-types.ts';
+import { documentedTypes } from './build/option-types.ts';
 
 /**
  * Writes the interfaces of options out in the published declarations, so that every editor shows what a table says
@@ -12,7 +12,6 @@ const declared = readdirSync(folder, { recursive: true, encoding: 'utf8' });
 // Beside the tables, listeners are described by their events.
 const files = declared
   .filter((name) => /^(?:options|config)\/.*\.d\.ts$|^contracts\/events\.d\.ts$/.test(name))
-  .map((name) => join(folder, name))
-  .map((file) => ({ file, text: readFileSync(file, 'utf8') }));
-const tables = tablesOf(files.map(({ text }) => text));
-for (const { file, text } of files) writeFileSync(file, documentedTypes(text, tables));
+  .map((name) => join(folder, name));
+const texts = new Map(files.map((file) => [file, readFileSync(file, 'utf8')]));
+for (const [file, text] of documentedTypes(texts)) writeFileSync(file, text);

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { documentedTypes, tablesOf } from '../scripts/build/option-types.ts';
+import { documentedTypes } from '../scripts/build/option-types.ts';
 import { defaultPlugins } from '../src/index.ts';
 import { readProjectFile, sourceFiles } from './support/source-files.ts';
 
@@ -118,7 +118,7 @@ export declare const OUTER: {
 export interface Outer extends Base, OptionsOf<typeof OUTER> {
 }
 `;
-    const written = documentedTypes(declared, tablesOf([declared]));
+    const written = documentedTypes(new Map([['options.d.ts', declared]])).get('options.d.ts');
     expect(written).toContain('export interface Inner {\n    /** A time. Default 5. */\n    readonly ms: number;\n}');
     expect(written).toContain(`export interface Outer extends Base {
     /** A name. */

@@ -5,7 +5,6 @@ import type { Account } from '../contracts/account.ts';
 import { ACCOUNT } from '../options/accounts.ts';
 import { group, valueThat, type OptionShape, stringThat } from '../options/values.ts';
 import { array } from '../schema/collections.ts';
-import type { AnySchema } from '../schema/form.ts';
 import { ConfigError } from '../protocol/router-error.ts';
 import { sha256 } from '../platform/hash.ts';
 import type { MaybePromise } from '../platform/wait.ts';

@@ -143,7 +143,7 @@ function plain<Value, const Saying extends Said<Value>>(schema: AnySchema, said:
 function object<Value>(table: OptionTable): Option<Value, 'optional', Value>;
 function object<Value>(table: OptionTable, said: { readonly default: Value }): Option<Value, 'default', Value>;
 function object<Value>(table: OptionTable, said?: { readonly default: Value }): Option<Value, When, Value> {
-  return { ...plain(schemaOf(table), said), table } as Option<Value, When, Value>;
+  return { ...plain(schemaOf(table), said), table };
 }
 
 /** The kinds of options. Each takes its default, and its unit where it is a number. */

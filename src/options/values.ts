@@ -59,8 +59,8 @@ export function withFunctions<Value = unknown>(right: string, ...names: readonly
   });
 }
 
-/** What sends the calls of a provider or a service. */
-export const transport: Schema<unknown> = withFunctions('a transport', 'send', 'close');
+/** A transport: what sends the calls of a provider or a service. */
+export const sender: Schema<unknown> = withFunctions('a transport', 'send', 'close');
 
 /**
  * An object with the options of a type, and no others.

@@ -46,13 +46,6 @@ interface CheckedChat extends Pick<RequestContext, 'native' | 'onlyTexts'> {
   readonly body: unknown;
 }
 
-/** A request whose answer only has to be read. */
-interface BegunChat {
-  readonly request: NormalizedRequest;
-  readonly execution: Execution;
-  readonly caller: CallerSignal;
-}
-
 /**
  * The way of a chat request, from its body to its answer: parse, normalize, admit, plan, execute, settle. Settling
  * belongs to whoever reads the answer to its end: {@link answerComplete} or {@link ChatStreamSource}.
@@ -69,39 +62,33 @@ export class ChatService {
 
   /** Begins to answer a request of a mount, streaming or not as its body says. */
   async open(body: unknown, options: OpenOptions): Promise<OpenedChat> {
-    const begun = this.#noted(body, options);
-    const { request, execution, caller } = begun instanceof Promise ? await begun : begun;
-    const { id } = request;
-    const promptTokens: OpenedChat['promptTokens'] = (estimate) => estimate(request, request.targets[0]?.model ?? '');
-    const cache: OpenedChat['cache'] = () => execution.report;
-    if (!request.stream) {
-      return { id, cache, promptTokens, type: 'whole', answer: answerComplete(this.#services, execution) };
-    }
-    const stream = new ChatStreamSource(this.#services, execution, caller.abort, caller.release);
-    return { id, cache, promptTokens, type: 'stream', stream };
+    const opened = this.#noted(body, options);
+    return opened instanceof Promise ? await opened : opened;
   }
 
   /** Answers an in-process request with a non-streaming response. */
   async chat(body: unknown, options: CallOptions = {}): Promise<ChatResult> {
-    const begun = this.#noted(body, options, 'whole');
-    const { execution } = begun instanceof Promise ? await begun : begun;
-    return (await answerComplete(this.#services, execution)).result;
+    const noted = this.#noted(body, options, 'whole');
+    const opened = noted instanceof Promise ? await noted : noted;
+    if (opened.type === 'stream') throw new RangeError('a request that is not streamed has a response');
+    return (await opened.answer).result;
   }
 
   /** Answers an in-process request with a stream. */
   stream(body: unknown, options: CallOptions = {}): AsyncGenerator<ChatChunk, void, undefined> {
     return chunksOf(async () => {
-      const { execution, caller } = await this.#noted(body, options, 'streaming');
-      return new ChatStreamSource(this.#services, execution, caller.abort, caller.release);
+      const opened = await this.#noted(body, options, 'streaming');
+      if (opened.type === 'whole') throw new RangeError('a streamed request has a stream');
+      return opened.stream;
     });
   }
 
   /** Begins a request. One that is refused is noted where there is a ledger. */
-  #noted(body: unknown, options: OpenOptions, kind?: AnswerKind): MaybePromise<BegunChat> {
+  #noted(body: unknown, options: OpenOptions, kind?: AnswerKind): MaybePromise<OpenedChat> {
     const { ledger, facts } = this.#services;
     if (ledger === undefined) return this.#begin(body, options, kind);
     let request: NormalizedRequest | undefined;
-    const begin = async (): Promise<BegunChat> => this.#begin(body, options, kind, (one) => (request = one));
+    const begin = async (): Promise<OpenedChat> => this.#begin(body, options, kind, (one) => (request = one));
     return ledger.noting(facts, options.signal, begin, () => {
       const { account = ANONYMOUS, apiFormat: format } = options;
       const requested = kind === undefined || !isJsonObject(body) ? body : { ...body, stream: kind === 'streaming' };
@@ -115,7 +102,7 @@ export class ChatService {
     options: OpenOptions,
     kind?: AnswerKind,
     onPrepared?: (request: NormalizedRequest) => void,
-  ): MaybePromise<BegunChat> {
+  ): MaybePromise<OpenedChat> {
     const prepared = this.prepare(body, options, kind);
     return prepared instanceof Promise
       ? prepared.then((one) => this.#admitted(one, options, onPrepared))
@@ -126,7 +113,7 @@ export class ChatService {
     prepared: PreparedRequest,
     options: OpenOptions,
     onPrepared: ((request: NormalizedRequest) => void) | undefined,
-  ): MaybePromise<BegunChat> {
+  ): MaybePromise<OpenedChat> {
     onPrepared?.(prepared.request);
     // What goes on at another instance was admitted, copied and looked up there.
     const admitted = options.sent ? prepared : this.#admit(prepared);
@@ -136,7 +123,7 @@ export class ChatService {
   }
 
   /** Gets a request that may begin ready to run: from the response cache, or planned. */
-  #begun(admitted: PreparedRequest, { cache, signal, sent }: OpenOptions): MaybePromise<BegunChat> {
+  #begun(admitted: PreparedRequest, { cache, signal, sent }: OpenOptions): MaybePromise<OpenedChat> {
     const services = this.#services;
     const { ledger, responses } = services;
     const { request, plugins, body } = admitted;
@@ -154,8 +141,20 @@ export class ChatService {
         : this.#start(admitted, caller.signal, sent);
     const kept = ledger === undefined ? started : andThen(started, (one) => ledger.keeping(one));
     return kept instanceof Promise
-      ? kept.then((execution) => ({ request, execution, caller }))
-      : { request, execution: kept, caller };
+      ? kept.then((execution) => this.#opened(request, execution, caller))
+      : this.#opened(request, kept, caller);
+  }
+
+  /** Runs a request; its answer only has to be read. */
+  #opened(request: NormalizedRequest, execution: Execution, caller: CallerSignal): OpenedChat {
+    const { id } = request;
+    const promptTokens: OpenedChat['promptTokens'] = (estimate) => estimate(request, request.targets[0]?.model ?? '');
+    const cache: OpenedChat['cache'] = () => execution.report;
+    if (!request.stream) {
+      return { id, cache, promptTokens, type: 'whole', answer: answerComplete(this.#services, execution) };
+    }
+    const stream = new ChatStreamSource(this.#services, execution, caller.abort, caller.release);
+    return { id, cache, promptTokens, type: 'stream', stream };
   }
 
   #start(admitted: PreparedRequest, signal: AbortSignal, sent: SentBefore | undefined): MaybePromise<Execution> {

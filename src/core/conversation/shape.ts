@@ -24,7 +24,7 @@ export function shapeConversation(messages: readonly Message[], accepts: Accepte
   if (!isAccepted(messages, accepts)) return new Shaper(accepts).shaped(messages);
   if (accepts.nullContent || !messages.some(saysNothing)) return messages;
   // Turns that only call tools are in every conversation with tools, and nothing else about them need change.
-  return messages.every(isText) ? messages.map(withText) : new Shaper(accepts).shaped(messages);
+  return messages.every(isTextAlone) ? messages.map(withText) : new Shaper(accepts).shaped(messages);
 }
 
 function saysNothing({ role, content }: Message): boolean {
@@ -32,7 +32,7 @@ function saysNothing({ role, content }: Message): boolean {
 }
 
 /** Whether a message is text or a turn that only calls tools. An instruction without words may be left out. */
-function isText(message: Message): boolean {
+function isTextAlone(message: Message): boolean {
   const { role, content } = message;
   return typeof content === 'string'
     ? content !== '' || (role !== 'system' && role !== 'developer')
@@ -40,7 +40,7 @@ function isText(message: Message): boolean {
 }
 
 function withText(message: Message): Message {
-  return saysNothing(message) ? ({ ...message, content: '' } as Message) : message;
+  return saysNothing(message) ? { ...message, content: '' } : message;
 }
 
 /** Whether nothing needs to change but, where there must be a text, turns without one. */

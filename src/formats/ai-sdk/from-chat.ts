@@ -36,7 +36,7 @@ export function contentOf(
     audio,
     tool_calls: calls,
   } = message;
-  const text = [content, refusal].filter(Boolean).join('\n');
+  const text = [content, refusal, transcriptAlone(audio)].filter(Boolean).join('\n');
   return [
     ...reasoningParts(reasoning, details),
     ...(details ?? []).flatMap((detail, index) => serverToolParts(detail, index, names)),
@@ -134,9 +134,14 @@ export function imagePart({ image_url: { url } }: OutputImage, version: SpecVers
 
 /** Audio of an answer, with what is said in it. Samples alone, as in streams, have no first bytes that say what they are. */
 export function audioPart({ data, transcript }: OutputAudio, version: SpecVersion): readonly AnswerPart[] {
-  if (!data) return transcript ? [{ type: 'text', text: transcript }] : [];
+  if (!data) return [];
   const part = filePart(likelyType(data, 'audio/*', 'pcm'), data, version);
   return [{ ...part, ...(transcript ? carried({ transcript }) : {}) }];
+}
+
+/** What is said in audio that is not there itself: then it is text. */
+export function transcriptAlone(audio: OutputAudio | undefined): string | undefined {
+  return audio?.data ? undefined : audio?.transcript;
 }
 
 function filePart(mediaType: string, base64: string, version: SpecVersion): AnswerPart {

@@ -2,7 +2,16 @@
 import type { ChatChunk, ChunkChoice, ToolCallDelta } from '../../protocol/chunk.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import type { ReasoningDetail } from '../../protocol/reasoning.ts';
-import { audioPart, callPart, carried, imagePart, serverToolParts, sourcePart, textOfDetail } from './from-chat.ts';
+import {
+  audioPart,
+  callPart,
+  carried,
+  imagePart,
+  serverToolParts,
+  sourcePart,
+  textOfDetail,
+  transcriptAlone,
+} from './from-chat.ts';
 import type { ServerToolNames } from './server-tools.ts';
 import type { SpecVersion, StreamedPart } from './spec.ts';
 import type { ToolCallExtra } from '../../protocol/tools.ts';
@@ -42,8 +51,9 @@ export class StreamParts {
 
   /** What is still open, when the stream has ended well. */
   end(): readonly StreamedPart[] {
-    const parts: StreamedPart[] = [...this.#close()];
-    parts.push(...(audioPart(this.#audio, this.#version) as StreamedPart[]));
+    const alone = transcriptAlone(this.#audio);
+    const parts: StreamedPart[] = alone ? [...this.#open('text'), this.#delta(alone)] : [];
+    parts.push(...this.#close(), ...(audioPart(this.#audio, this.#version) as StreamedPart[]));
     for (const { id, name, input, extra } of this.#calls.values()) {
       parts.push({ type: 'tool-input-end', id });
       parts.push(

@@ -18,7 +18,6 @@ import {
   nonEmptyString,
 } from '../../options/values.ts';
 import { array, record } from '../../schema/collections.ts';
-import type { AnySchema } from '../../schema/form.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
 
 /** What all MCP servers have in common. */
@@ -84,10 +83,10 @@ const httpServer = group(HTTP_SERVER, ['url']);
 const programServer = group(PROGRAM_SERVER, ['command']);
 
 /** A server is distinguished by its form, so that what is wrong is said of the form that was meant. */
-const server = narrowed(unknown, (value) => ('command' in Object(value) ? programServer : httpServer));
+const serverForm = narrowed(unknown, (value) => ('command' in Object(value) ? programServer : httpServer));
 
 const OPTIONS: OptionShape<McpToolOptions> = {
-  servers: record(server),
+  servers: record(serverForm),
   outbound: schemaOf(OUTBOUND),
   timeoutMs: milliseconds,
   maxBytes: wholeNumber(1),

@@ -1,5 +1,5 @@
 /** Calls services of plugins that speak JSON over HTTP. */
-import { headerText, httpAddress, milliseconds, nonEmptyString, transport } from '../../options/values.ts';
+import { headerText, httpAddress, milliseconds, nonEmptyString, sender } from '../../options/values.ts';
 import { timerMs } from '../../platform/environment.ts';
 import { errorOf, RouterError } from '../../protocol/router-error.ts';
 import type { JsonObject } from '../../protocol/json.ts';
@@ -25,7 +25,7 @@ export const SERVICE_OPTIONS = {
   baseURL: httpAddress,
   model: nonEmptyString,
   timeoutMs: milliseconds,
-  transport,
+  transport: sender,
 } as const;
 
 /** One call of a {@link JsonService}. */

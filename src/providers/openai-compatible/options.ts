@@ -8,15 +8,7 @@ import { NETWORK, type NetworkOptions } from '../../options/http.ts';
 import type { NamedKey } from '../provider-api.ts';
 import type { VendorQuirks, EmbeddingQuirks } from './vendor-quirks.ts';
 import { unknown, boolean } from '../../schema/scalars.ts';
-import {
-  anyString,
-  transport,
-  group,
-  valueThat,
-  type OptionShape,
-  nonEmptyString,
-  withFunctions,
-} from '../../options/values.ts';
+import { anyString, sender, group, valueThat, type OptionShape, nonEmptyString } from '../../options/values.ts';
 import { schemaOf } from '../../options/option.ts';
 import { array, record } from '../../schema/collections.ts';
 import { anyNumber, headerValue, keyOrFunction, severalKeys } from '../check-options.ts';
@@ -115,7 +107,7 @@ export const CHAT_PROVIDER_OPTIONS: OptionShape<ChatProviderOptions> = {
   nativeBatches: boolean,
   cacheDiagnostics: boolean,
   net: schemaOf(NETWORK),
-  transport: transport,
+  transport: sender,
 };
 
 /** Options of a server with the chat completions API. */

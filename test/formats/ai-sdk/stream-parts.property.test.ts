@@ -54,6 +54,23 @@ describe('parts of a stream for the AI SDK', () => {
     );
   });
 
+  it('have sound as one file with what is said in it, and a transcript alone as text', () => {
+    const sound = [{ audio: { data: 'UklG', transcript: 'Hel' } }, { audio: { data: 'RgAA', transcript: 'lo' } }];
+    expect(partsOf(sound)).toEqual([
+      {
+        type: 'file',
+        mediaType: 'audio/wav',
+        data: { type: 'data', data: 'UklGRgAA' },
+        providerMetadata: { signalbox: { transcript: 'Hello' } },
+      },
+    ]);
+    expect(partsOf([{ audio: { transcript: 'Hel' } }, { audio: { transcript: 'lo' } }])).toMatchObject([
+      { type: 'text-start' },
+      { type: 'text-delta', delta: 'Hello' },
+      { type: 'text-end' },
+    ]);
+  });
+
   it('open and close each block once, with what belongs to it in between', () => {
     fc.assert(
       fc.property(fc.array(delta, { maxLength: 30 }), (deltas) => {

@@ -292,7 +292,7 @@ describe('a conversation that every server takes', () => {
       prefill: fc.constantFrom('refused', 'prefix', 'plain'),
       nullContent: fc.boolean(),
     })
-    .map((some) => ({ ...all, conversation: { ...all.conversation, ...some } }) as unknown as Accepts);
+    .map((some): Accepts => ({ ...all, conversation: { ...all.conversation, ...some } }));
 
   it('is sent as it is only where shaping it would change nothing', () => {
     let same = 0;

@@ -1,7 +1,7 @@
 /** The options that all search engines share, and how they read results. */
 import { array } from '../../../schema/collections.ts';
 import {
-  transport,
+  sender,
   withFunctions,
   amount,
   headerText,
@@ -35,7 +35,7 @@ export const SEARCH_ENGINE_OPTIONS: OptionShape<SearchEngineOptions> = {
   baseURL: httpAddress,
   pricePerSearch: amount,
   timeoutMs: milliseconds,
-  transport,
+  transport: sender,
 };
 
 /** Options of an engine that requires a key. */
