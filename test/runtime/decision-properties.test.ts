@@ -104,8 +104,8 @@ async function simulated(given: TrafficWorld, options: Partial<Options> = {}, pr
       const isFault = failure !== undefined && !ENDED_HERE.has(failure.kind);
       if (isFault) lateEnds.set(endpoint, lateEndsAfter(endsOf(endpoint), 'failed'));
       answersUsd += usage?.cost ?? 0;
-      const late = hedged.get(request.id) ?? endpoint;
-      if (!besideSilent.has(request.id)) hedgedUsd += givenUpCost * lateAnswerShare(endsOf(late));
+      const lateAt = hedged.get(request.id) ?? endpoint;
+      if (!besideSilent.has(request.id)) hedgedUsd += givenUpCost * lateAnswerShare(endsOf(lateAt));
       overdrawnUsd = Math.max(overdrawnUsd, hedgedUsd - SHARE * answersUsd);
     });
     router.on('attempt_start', ({ request, hedge, provider, endpoint }) => {
