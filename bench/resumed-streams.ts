@@ -7,7 +7,8 @@ import { cpuOf, load, type Running, start, startUpstream } from './load.ts';
 import { WORKLOADS } from './workloads.ts';
 
 /**
- * What it costs to keep streams: CPU of the server for a stream, off, in memory and in Redis, in turns; and memory of one
+ * What it costs to keep streams: CPU of the server for a stream, off, in memory, in Redis, and there with `continue`, in
+ * turns; and memory of one
  * more kept stream beside its bytes. Needs a build. Usage: npm run bench:resumed-streams [-- --rounds 7 --streams 96]
  */
 const option = (name: string, usual: number): number => {
@@ -25,7 +26,7 @@ async function cpu(): Promise<void> {
   await using redis = findRedis() === undefined ? undefined : await startRedis();
   if (redis !== undefined) process.env['REDIS_URL'] = redis.url;
   const upstream = await startUpstream();
-  const names = ['node', 'kept', ...(redis === undefined ? [] : ['kept-redis'])];
+  const names = ['node', 'kept', ...(redis === undefined ? [] : ['kept-redis', 'kept-continued'])];
   const servers: Running[] = [];
   for (const name of names) servers.push(await start(name, upstream.port));
   for (const workload of WORKLOADS.filter(({ name }) => name.includes('stream'))) {

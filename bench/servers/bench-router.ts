@@ -2,7 +2,9 @@ import { type Router, type RouterConfig, createRouter, openaiCompatible } from '
 import { UPSTREAM } from './harness.ts';
 
 /** The router under test: everything switched on, one healthy endpoint and a second one behind it. */
-export function benchRouter(more: Pick<RouterConfig, 'authenticate' | 'rateLimits' | 'streams'> = {}): Router {
+export function benchRouter(
+  more: Pick<RouterConfig, 'authenticate' | 'rateLimits' | 'streams' | 'fallback'> = {},
+): Router {
   const models = {
     'bench/model': {
       upstreamModel: 'upstream-model',

@@ -107,11 +107,11 @@ function readBytes(
   // Hosts need not tell of every piece.
   hold.set(bytes.byteLength);
   if (!isPlain(coding))
-    return decompress(bytes, coding, limits, hold).then((unpacked) => parsed(unpacked, limits, hold));
-  return parsed(bytes, limits, hold);
+    return decompress(bytes, coding, limits, hold).then((unpacked) => parseBytes(unpacked, limits, hold));
+  return parseBytes(bytes, limits, hold);
 }
 
-function parsed(bytes: Uint8Array, limits: BodyLimits, hold: ByteHold): MaybePromise<JsonBody> {
+function parseBytes(bytes: Uint8Array, limits: BodyLimits, hold: ByteHold): MaybePromise<JsonBody> {
   return bytes.byteLength > QUICK ? readScanned(bytes, limits, hold) : parse(bytes, undefined);
 }
 

@@ -1,6 +1,6 @@
 /** Checks the bodies of chat requests: `parseChatRequest` turns unknown JSON into a request, or says what is wrong with it. */
 import { type ChatRequest, chatRequestSchema, chatRequestFields } from './chat-request.ts';
-import { type Checked, echo, failed, faultAt, passed, type RequestFault } from './fault.ts';
+import { type Checked, echo, failed, faultAt, type RequestFault } from './fault.ts';
 import { type AnySchema, type Form, NOT_ACCEPTED } from '../schema/form.ts';
 import { isJsonObject, type JsonObject } from './json.ts';
 import { readRefused, valueOf, shownValue } from './issues.ts';
@@ -317,7 +317,7 @@ class FieldReading {
 
   /** Whether all values together are no more than may be, given the body that holds them all. */
   isWithin(body: JsonObject): boolean {
-    const { nodes, names = Infinity } = this.#limits;
+    const { nodes, names } = this.#limits;
     const walked = this.#walk;
     if (this.nodes + (walked?.nodes ?? 0) > nodes) return false;
     return this.members + (walked?.members ?? 0) <= names || !hasMoreNames(body, names);

@@ -25,7 +25,7 @@ import {
 } from './incoming.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
-import { execute, planEarly, preparePipeline, start } from '../runtime/pipeline/start.ts';
+import { execute, planEarly, preparePipeline, startPrepared } from '../runtime/pipeline/start.ts';
 import type { CallOptions, OpenedChat, OpenOptions } from './router.ts';
 import type { Execution } from '../runtime/chat/answer.ts';
 import type { SentBefore } from '../runtime/chat/continuing.ts';
@@ -159,7 +159,7 @@ export class ChatService {
 
   #start(admitted: PreparedRequest, signal: AbortSignal, sent: SentBefore | undefined): MaybePromise<Execution> {
     const { mirrors } = this.#services;
-    const started = start(this.#services, admitted, signal, sent);
+    const started = startPrepared(this.#services, admitted, signal, sent);
     return mirrors === undefined || sent ? started : andThen(started, (one) => mirrors.after(this.#services, one));
   }
 
@@ -240,7 +240,7 @@ export class ChatService {
     const begin = async (): Promise<Execution> => {
       const prepared = await this.prepare(body, { account, inner }, 'whole');
       ({ request } = prepared);
-      return start(this.#services, prepared, signal);
+      return startPrepared(this.#services, prepared, signal);
     };
     const refused = () => ({ operation: 'chat', account, parent, body, request }) as const;
     const execution = await (ledger === undefined ? begin() : ledger.noting(facts, signal, begin, refused));

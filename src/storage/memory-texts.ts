@@ -4,12 +4,9 @@ import { fromByteText, toByteText } from '../platform/byte-text.ts';
 /** Parts that a text may have before they are copied into one. */
 const PARTS = 32;
 
-/** A text that grows. */
+/** A text, with one character for each of its bytes. */
 interface GrowingText {
-  /** One character for each byte. */
   bytes: string;
-  /** What was added last, as it came: what nobody adds to or reads is not looked at. */
-  added: string;
   /** Parts since all were copied into one. */
   parts: number;
 }
@@ -30,36 +27,25 @@ export class MemoryTexts {
   }
 
   append(key: string, text: string, at: number, ttlMs: number): boolean {
-    const entry = this.#texts.get(key) ?? { value: { bytes: '', added: '', parts: 0 } };
+    const entry = this.#texts.get(key) ?? { value: { bytes: '', parts: 0 } };
     const { value: grown } = entry;
-    const bytes = bytesOf(grown);
-    if (bytes.length !== at) return bytes.length > at && bytes.slice(at) === toByteText(text);
-    grown.added = whole(text);
+    const { bytes } = grown;
+    const added = whole(toByteText(text));
+    if (bytes.length !== at) return bytes.length > at && bytes.slice(at) === added;
     grown.parts += 1;
+    grown.bytes = grown.parts < PARTS ? bytes + added : whole(bytes + added);
+    grown.parts %= PARTS;
     this.#texts.set(key, entry, { ttl: Math.max(1, ttlMs) });
     return true;
   }
 
   slice(key: string, from: number, to?: number): string {
-    const grown = this.#texts.get(key)?.value;
-    return grown === undefined ? '' : fromByteText(bytesOf(grown).slice(from, to));
+    return fromByteText(this.#texts.get(key)?.value.bytes.slice(from, to) ?? '');
   }
 
   delete(key: string): void {
     this.#texts.delete(key);
   }
-}
-
-function bytesOf(grown: GrowingText): string {
-  if (grown.added !== '') {
-    grown.bytes += toByteText(grown.added);
-    grown.added = '';
-    if (grown.parts >= PARTS) {
-      grown.bytes = whole(grown.bytes);
-      grown.parts = 0;
-    }
-  }
-  return grown.bytes;
 }
 
 /**

@@ -329,7 +329,7 @@ describe.each(FORMATS)('a burst of %s', (path, body) => {
     const append = (): never => {
       throw new Error('away');
     };
-    for (const streams of [{ maxBytes: 20 }, { store: { ...house.store, append } }]) {
+    for (const streams of [{ maxTotalBytes: 20 }, { store: { ...house.store, append } }]) {
       const router = burst(house, streams);
       const sent = await send(router, { path, body, headers });
       expect(sent.text).toContain('Grüße 👋');

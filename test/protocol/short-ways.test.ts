@@ -1,6 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { acceptFields, parseChatRequest } from '../../src/protocol/parse-chat-request.ts';
+import { needsRepair } from '../../src/core/conversation/needs-repair.ts';
+import { normalizeMessages } from '../../src/core/normalize/messages.ts';
+import { acceptFields, checkSaid, parseChatRequest } from '../../src/protocol/parse-chat-request.ts';
 import { chatRequestSchema } from '../../src/protocol/chat-request.ts';
 import type { JsonObject } from '../../src/protocol/json.ts';
 import { DEFAULT_REQUEST_LIMITS } from '../../src/protocol/limits.ts';
@@ -141,6 +143,48 @@ describe('the short way for fields', () => {
   it('passes on a field that is called as a part of a fault is', () => {
     const body = { model: 'a/b', messages: [{ role: 'user', content: 'Hello' }], message: 'extra' };
     expect(parseChatRequest(body)).toEqual({ ok: true, value: body });
+  });
+});
+
+describe('a request whose messages are texts alone', () => {
+  it('has nothing that is repaired, refused for being empty, or respelled beside instructions', () => {
+    const text = fc.oneof(fc.string(), fc.constantFrom('', 'Hello'));
+    const plain = fc.record(
+      {
+        role: mostly(fc.constantFrom('user', 'assistant', 'system'), 'tool', 1),
+        content: text,
+        tool_call_id: fc.constant('c1'),
+      },
+      { requiredKeys: ['role', 'content'] },
+    );
+    const list = fc.array(fc.oneof({ weight: 8, arbitrary: plain }, message), { minLength: 1, maxLength: 4 });
+    let texts = 0;
+    fc.assert(
+      fc.property(list, (messages) => {
+        const parsed = parseChatRequest({ model: 'a/b', messages });
+        if (!parsed.ok || parsed.saysMore === true) return;
+        texts += 1;
+        const read = parsed.value.messages;
+        expect(checkSaid(read)).toBeUndefined();
+        expect(needsRepair(read)).toBe(false);
+        const others = read.filter((one) => one.role !== 'system');
+        expect(normalizeMessages(others)).toBe(others);
+      }),
+      runs(4_000),
+    );
+    expect(texts).toBeGreaterThan(inProportion(100));
+  });
+
+  it('says more where a message has calls, marks or parts, or is empty', () => {
+    const saysMore = (...messages: readonly object[]): unknown => {
+      const parsed = parseChatRequest({ model: 'a/b', messages });
+      return parsed.ok && parsed.saysMore === true;
+    };
+    const hello = { role: 'user', content: 'Hello' };
+    expect(saysMore(hello, { role: 'assistant', content: 'Yes?' })).toBe(false);
+    expect(saysMore(hello, { role: 'assistant', content: '' })).toBe(true);
+    expect(saysMore({ ...hello, cache_control: { type: 'ephemeral' } })).toBe(true);
+    expect(saysMore({ role: 'user', content: [{ type: 'text', text: 'Hello' }] })).toBe(true);
   });
 });
 

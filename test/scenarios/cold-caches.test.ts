@@ -1,4 +1,13 @@
-import { createRouter, openaiCompatible, type ResultEvent, type Router, type WarningEvent } from 'signalbox';
+import {
+  createRouter,
+  memoryStore,
+  openaiCompatible,
+  type ResultEvent,
+  type Router,
+  type RouterConfig,
+  type WarningEvent,
+} from 'signalbox';
+import { fakeEnvironment } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
 import { startUpstream, type Upstream, type UpstreamHandler } from '../support/upstream.ts';
 
@@ -56,8 +65,15 @@ interface Scene extends AsyncDisposable {
   ask(body: object, stream?: boolean): Promise<object | undefined>;
 }
 
-async function open(options: { readonly ledger?: boolean; readonly count?: number } = {}): Promise<Scene> {
-  const { ledger = true, count = 1 } = options;
+interface SceneOptions {
+  readonly ledger?: boolean;
+  readonly count?: number;
+  /** Those of another instance of the same program. */
+  readonly shared?: Pick<RouterConfig, 'state' | 'environment'>;
+}
+
+async function open(options: SceneOptions = {}): Promise<Scene> {
+  const { ledger = true, count = 1, shared } = options;
   const upstreams: Upstream[] = [];
   for (let index = 0; index < count; index += 1) upstreams.push(await startUpstream(caching()));
   const results: ResultEvent[] = [];
@@ -72,6 +88,7 @@ async function open(options: { readonly ledger?: boolean; readonly count?: numbe
       }),
     ),
     ledger,
+    ...shared,
     on: { result: (event) => results.push(event), warning: (event) => warnings.push(event) },
   });
   if (ledger) {
@@ -210,6 +227,38 @@ describe('why a prompt was not in the cache of its provider', () => {
     expect(await scene.ask({ messages: later })).toMatchObject({ cause: 'evicted_or_unknown' });
     expect(await scene.ask({ session_id: 'never seen', messages: turn(5, `Other. ${INSTRUCTIONS}`) })).toMatchObject({
       cause: 'evicted_or_unknown',
+    });
+  });
+
+  it.each([true, false])(
+    'is unknown where the shared store says that another instance came between: %s',
+    async (isShared) => {
+      const environment = fakeEnvironment();
+      const store = memoryStore({ now: environment.now });
+      const instance = (): Promise<Scene> =>
+        open({ count: 2, shared: { environment, state: isShared ? store : memoryStore({ now: environment.now }) } });
+      await using one = await instance();
+      await using two = await instance();
+      await one.ask({ messages: turn(3) });
+      await environment.advance(10_000);
+      await two.ask({ messages: turn(3, `Other. ${INSTRUCTIONS}`) });
+      await environment.advance(10_000);
+      // Of the prompt alone it could not be seen: it has one more answer than the last one had here.
+      const cold = await one.ask({ messages: turn(5, INSTRUCTIONS.replace(':22', ':23')) });
+      expect(cold).toMatchObject({ cause: isShared ? 'evicted_or_unknown' : 'system_changed' });
+    },
+  );
+
+  it('is the length of a prompt at an endpoint that has never had so short a one cached', async () => {
+    await using scene = await open();
+    const short = (count: number): object[] => turn(count, 'Be brief. '.repeat(100));
+    for (let count = 1; count <= 45; count += 2) await scene.ask({ messages: turn(count) });
+    // The provider keeps it all the same, so it is sent under another name each time: what was seen is what counts.
+    await scene.ask({ session_id: 'short', messages: short(1) });
+    expect(
+      await scene.ask({ session_id: 'short', messages: short(3).map((one) => ({ ...one, name: 'anew' })) }),
+    ).toMatchObject({
+      cause: 'too_short',
     });
   });
 

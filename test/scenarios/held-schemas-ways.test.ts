@@ -4,6 +4,7 @@ import {
   defaultPlugins,
   definePlugin,
   handle,
+  memoryStore,
   openaiCompatible,
   type Plugin,
   type ProviderReply,
@@ -67,6 +68,9 @@ interface Scene extends AsyncDisposable {
   readonly attempts: readonly AttemptEvent[];
   /** Sends a body to a path of the router. */
   send(path: string, body: object, signal?: AbortSignal): Promise<Response>;
+  /** Address of a path of the router. */
+  url(path: string): string;
+  read(path: string): Promise<Response>;
 }
 
 /** A router on a port, over one provider for each handler, asked in their order. */
@@ -91,6 +95,8 @@ async function open(handlers: readonly UpstreamHandler[], config: Partial<Router
   return {
     upstreams,
     attempts,
+    url: (path) => `${mounted.baseURL}${path}`,
+    read: (path) => fetch(`${mounted.baseURL}${path}`),
     send: (path, body, signal = new AbortController().signal) =>
       fetch(`${mounted.baseURL}${path}`, {
         method: 'POST',
@@ -432,5 +438,52 @@ describe.each([false, true])('a call that is late and held to a schema (stream: 
     // 65 tokens at 3 dollars a million, and 65 at 1.
     expect(usage).toMatchObject({ prompt_tokens: 120, completion_tokens: 10, cost: expect.closeTo(0.000_26, 9) });
     expect(usage?.cost_details).not.toHaveProperty('given_up_cost');
+  });
+});
+
+describe.each(PATHS)('an answer held to its schema, in %s', (path) => {
+  const misfit: UpstreamHandler = (request, response, raw) => answerWith(MISFIT)(request, response, raw);
+  const good: UpstreamHandler = (request, response, raw) => answerWith(GOOD)(request, response, raw);
+
+  it.each(['error', 'continue'] as const)(
+    'is resumed as it was sent (after the first token: %s)',
+    async (afterFirstToken) => {
+      await using scene = await open([misfit, good], {
+        streams: { store: memoryStore() },
+        fallback: { afterFirstToken },
+      });
+      const response = await scene.send(path, { ...FORMATS[path], stream: true });
+      const sent = await response.text();
+      expect(saidIn(sent)).toContain(GOOD);
+      expect(sent).not.toContain('one\\"');
+      const again = await scene.read(`/streams/${response.headers.get('x-generation-id')}`);
+      expect(await again.text()).toBe(sent);
+      expect(scene.upstreams.map(({ requests }) => requests.length)).toEqual([1, 1]);
+    },
+  );
+
+  it('that fails is resumed with its fault', async () => {
+    await using scene = await open([late(60, misfit), late(60, misfit)], { streams: { store: memoryStore() } });
+    const response = await scene.send(path, { ...FORMATS[path], stream: true });
+    const sent = await response.text();
+    expect(sent).toContain('schema_mismatch');
+    const again = await scene.read(`/streams/${response.headers.get('x-generation-id')}`);
+    expect(await again.text()).toBe(sent);
+  });
+
+  it.each([false, true])('is cached once it fits, and only then (stream: %s)', async (stream) => {
+    await using scene = await open([misfit, good], { responseCache: {} });
+    const body = { ...FORMATS[path], stream };
+    const ask = async (): Promise<string> => {
+      const response = await fetch(scene.url(path), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-router-cache': 'true' },
+        body: JSON.stringify({ model: MODEL, provider: { order: ['p0', 'p1'] }, ...body }),
+      });
+      return `${response.headers.get('x-router-cache-status')} ${saidIn(await response.text())}`;
+    };
+    expect(await ask()).toBe(`MISS ${GOOD}`);
+    expect(await ask()).toBe(`HIT ${GOOD}`);
+    expect(scene.upstreams.map(({ requests }) => requests.length)).toEqual([1, 1]);
   });
 });

@@ -110,7 +110,6 @@ export const TESTED_BY: Readonly<Record<string, string>> = {
   'src/core/normalize/reasoning-origin.ts': 'test/runtime/reasoning-origin.test.ts',
   'src/core/normalize/rules.ts': 'test/ledger/replay-rules.test.ts',
   'src/core/pipeline/choose-plugins.ts': 'test/runtime/pipeline.test.ts',
-  'src/core/pipeline/define-plugin.ts': 'test/runtime/pipeline.test.ts',
   'src/core/pipeline/filter-candidates.ts': 'test/runtime/pipeline.test.ts',
   'src/core/pipeline/offer-tools.ts': 'test/runtime/tool-loop.test.ts',
   'src/core/pipeline/registry.ts': 'test/core/pipeline/registry-problems.test.ts',

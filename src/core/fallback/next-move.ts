@@ -353,7 +353,7 @@ function dueAgainMs(
   step: PlanStep,
   tries: number,
   failures: readonly FailedAttempt[],
-  { policy, now, roll, waited, isGone, answeredSince }: Situation,
+  { now, roll, waited, isGone, answeredSince }: Situation,
 ): number | undefined {
   const failed = failureAt(step, failures);
   if (failed === undefined || isGone?.(step) === true) return undefined;

@@ -66,7 +66,7 @@ export function cacheReport({ now, last, servedElsewhere, rules, moved, premiumU
   const { cachedTokens } = now;
   if (last === undefined || servedElsewhere) {
     if (cachedTokens > 0) return { expected_tokens: cachedTokens, cached_tokens: cachedTokens };
-    const cause = servedElsewhere ? 'evicted_or_unknown' : 'first';
+    const cause = servedElsewhere ? (neverCached(now, rules) ?? 'evicted_or_unknown') : 'first';
     return { expected_tokens: 0, cached_tokens: cachedTokens, cause, ...lost(0) };
   }
   const isWhole = goesOn(last.print, now.print);
@@ -92,7 +92,7 @@ export function cacheReport({ now, last, servedElsewhere, rules, moved, premiumU
   const isShort = whole < rules.leastTokens && charactersOf(last.print) < MOST_CHARACTERS * rules.leastTokens;
   if (isShort && cachedTokens === 0) {
     // What two conversations of a session have in common may be short where they are not.
-    const cause = isWhole ? 'too_short' : 'first';
+    const cause = isWhole ? 'too_short' : (neverCached(now, rules) ?? 'first');
     return { expected_tokens: 0, cached_tokens: 0, cause, ...lost(0) };
   }
   if (isWarm) return { expected_tokens: expected, cached_tokens: cachedTokens };
@@ -103,6 +103,8 @@ export function cacheReport({ now, last, servedElsewhere, rules, moved, premiumU
     ...details,
     ...lost(missed),
   });
+  // Where neither was marked, nothing would have been there without the move either.
+  if (rules.needsMarks && kept === 0 && !last.marked && !now.marked) return shown('not_marked');
   if (last.endpoint.model !== now.endpoint.model) return shown('model_changed', { moved: moved() });
   if (!isSame) return shown('other_endpoint', { moved: moved() });
   if (rules.needsMarks && kept === 0) {
@@ -118,6 +120,13 @@ export function cacheReport({ now, last, servedElsewhere, rules, moved, premiumU
   function lost(tokens: number): Pick<PromptCacheReport, 'lost_usd'> {
     return premiumUsd === undefined ? {} : { lost_usd: Math.max(0, tokens * premiumUsd) };
   }
+}
+
+/** Why nothing of a prompt could have been cached, whatever came before it; undefined where something could. */
+function neverCached({ promptTokens, print, marked }: AskedPrompt, rules: CacheRules): CacheCause | undefined {
+  const { leastTokens, needsMarks } = rules;
+  if (promptTokens < leastTokens && charactersOf(print) < MOST_CHARACTERS * leastTokens) return 'too_short';
+  return needsMarks && !marked ? 'not_marked' : undefined;
 }
 
 /** Whether more was cached than what comes before the end of a change: then the changed prompt has been sent before. */

@@ -93,14 +93,14 @@ function withoutCost({ reportedCost: _, reportedCostDetails: __, ...usage }: Rep
 }
 
 /** A settlement that also has what calls may have cost which were given up for this one. */
-export function withGivenUp(settlement: Settlement, givenUpUsd: number): Settlement {
-  if (givenUpUsd <= 0) return settlement;
+export function withGivenUp(settlement: Settlement, lostUsd: number): Settlement {
+  if (lostUsd <= 0) return settlement;
   const { usage } = settlement;
-  return { ...settlement, usage: { ...usage, cost_details: { ...usage.cost_details, given_up_cost: givenUpUsd } } };
+  return { ...settlement, usage: { ...usage, cost_details: { ...usage.cost_details, given_up_cost: lostUsd } } };
 }
 
 /** A provider's own searches count in both members that tell of them (gaps 5.4). */
-function withSearchDetails<Counted extends Usage>(usage: Counted): Counted {
+function withSearchDetails<Report extends Usage>(usage: Report): Report {
   const searches = usage.server_tool_use?.web_search_requests;
   if (searches === undefined || usage.server_tool_use_details?.web_search_requests !== undefined) return usage;
   return { ...usage, server_tool_use_details: { ...usage.server_tool_use_details, web_search_requests: searches } };

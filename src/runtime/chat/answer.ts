@@ -205,7 +205,6 @@ export class CalledAnswer<Call extends AttemptCall<Result>, Result> implements A
 
 /** An answer in which something is otherwise. Where it comes from may change while it is read. */
 export function changedAnswer(answer: Answer, changes: Partial<Omit<Answer, 'endpoint'>>): Answer {
-  const { polish } = answer;
   return {
     get endpoint() {
       return answer.endpoint;
@@ -217,7 +216,9 @@ export function changedAnswer(answer: Answer, changes: Partial<Omit<Answer, 'end
     settle: (end) => answer.settle(end),
     fail: (reason, how) => answer.fail(reason, how),
     abandon: () => answer.abandon(),
-    ...(polish !== undefined && { polish: (result: ChatResult) => polish.call(answer, result) }),
+    ...(answer.polish !== undefined && {
+      polish: async (result: ChatResult) => (await answer.polish?.(result)) ?? result,
+    }),
     ...changes,
   };
 }

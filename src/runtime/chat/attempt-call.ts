@@ -12,7 +12,7 @@ import type { Environment } from '../../platform/environment.ts';
 import type { ProviderKey } from '../../options/accounts.ts';
 import type { Timeouts } from '../../options/fallback.ts';
 import type { AttemptFailure, Addition } from '../../contracts/failure.ts';
-import type { ReportedUsage, UpstreamResult, ModelRefusal } from '../../contracts/stream-piece.ts';
+import type { UpstreamResult } from '../../contracts/stream-piece.ts';
 import type { Usage } from '../../protocol/usage.ts';
 
 /**

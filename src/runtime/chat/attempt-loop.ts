@@ -280,7 +280,11 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   #besides(): Hedging<Call, Result> {
     const { request, plan, signal } = this;
     return (this.#hedging ??= new Hedging({
-      ...{ request, plan, signal, services: this.services, attempts: this.#attempts },
+      request,
+      plan,
+      signal,
+      services: this.services,
+      attempts: this.#attempts,
       admission: this.#admission,
       givenUpUsd: (call) => givenUpUsd({ ...call, tokens: this.#tokensOf(call.endpoint) }, request),
       launchBeside: (step, isWanted) => this.#launchBeside(step, isWanted),

@@ -7,6 +7,7 @@ import type { FactsPiece } from '../../contracts/stream-piece.ts';
 import {
   type AskedPrompt,
   cacheReport,
+  type CacheRules,
   comparedWith,
   movedBecause,
   withProviderCause,
@@ -29,6 +30,11 @@ const MOST_OF_SESSION = 4;
 const WARNED_AFTER = 3;
 /** Milliseconds by which the clock of another instance may differ. */
 const SAME_TIME_MS = 2_000;
+
+/** Times after which the shortest that an endpoint has had cached says how short it may be. */
+const MANY_HITS = 20;
+/** The least that most vendors keep, in tokens. What was seen may be longer by chance. */
+const USUAL_LEAST_TOKENS = 1_024;
 
 /** Causes that somebody can do something about. */
 const AVOIDABLE: ReadonlySet<CacheCause> = new Set<CacheCause>([
@@ -72,8 +78,8 @@ export class ColdCaches {
   /** Of each session, the oldest first; sessions in the order in which they were heard of. */
   readonly #known = new Map<string, KnownPrompt[]>();
   #size = 0;
-  /** Ids of endpoints that have said how much they had cached: only what they leave out then is nothing. */
-  readonly #reporting = new Set<string>();
+  /** What endpoints have said of what they had cached, by their ids: only what they leave out then is nothing. */
+  readonly #reporting = new Map<string, SeenCache>();
   /** Providers that do not know how to compare. */
   readonly #refusing = new Set<string>();
 
@@ -131,9 +137,11 @@ export class ColdCaches {
     const { endpoint } = own.step;
     const details = usage.prompt_tokens_details;
     const reported = details?.cached_tokens ?? undefined;
-    if (reported !== undefined) this.#reporting.add(endpoint.id);
+    const seen =
+      this.#reporting.get(endpoint.id) ?? (reported === undefined ? undefined : { hits: 0, least: Infinity });
     // Many servers have caches and say nothing of them.
-    else if (!this.#reporting.has(endpoint.id)) return undefined;
+    if (seen === undefined) return undefined;
+    this.#reporting.set(endpoint.id, seen);
     const print = printOf(request, this.#salt);
     const cachedTokens = reported ?? 0;
     const { prompt_tokens: counted } = usage;
@@ -152,7 +160,11 @@ export class ColdCaches {
     const { key: named } = request.session;
     const key = `${request.account.id}\n${named ?? print.messages[0] ?? ''}`;
     const all = this.#known.get(key) ?? [];
-    const rules = cacheRulesOf(endpoint, request, { takesMarks });
+    const rules = knownRules(cacheRulesOf(endpoint, request, { takesMarks }), seen);
+    if (cachedTokens > 0) {
+      seen.hits += 1;
+      seen.least = Math.min(seen.least, cachedTokens);
+    }
     const mine = named === undefined ? all.filter((one) => isLater(one.print, print)) : all;
     const last = comparedWith(now, mine, rules);
     const compared = cacheReport({
@@ -206,6 +218,24 @@ export class ColdCaches {
         `${model}: ${cause}${place}${why}${cost}. ${ADVICE[cause] ?? ''}`.trim(),
     });
   }
+}
+
+/** What an endpoint has had in its cache. */
+interface SeenCache {
+  hits: number;
+  /** Tokens of the shortest. */
+  least: number;
+}
+
+/** The rules of an endpoint after what it has had: what is shorter than the shortest of many is too short for it. */
+function knownRules(rules: CacheRules, { hits, least }: SeenCache): CacheRules {
+  if (hits < MANY_HITS) return rules;
+  const { leastTokens, leastForSome } = rules;
+  return {
+    ...rules,
+    leastTokens: Math.max(leastTokens, Math.min(USUAL_LEAST_TOKENS, least)),
+    leastForSome: Math.max(leastTokens, Math.min(leastForSome, least)),
+  };
 }
 
 /** Whether a request belongs to no session: it is part of another one, or of a batch. */

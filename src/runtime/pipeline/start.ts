@@ -86,7 +86,7 @@ interface EarlyPlan {
 }
 
 /** Plans a request and gets it ready to run. */
-export function start(
+export function startPrepared(
   services: RuntimeServices,
   prepared: PreparedRequest,
   signal: AbortSignal,

@@ -72,6 +72,26 @@ describe('why a prompt was not in its cache', () => {
       { messages: said(6, 3), now: { cachedTokens: 7_950 } },
       { cause: undefined },
     ],
+    [
+      'a short one that was served elsewhere',
+      { servedElsewhere: true, messages: said(2), now: { promptTokens: 900 } },
+      { cause: 'too_short' },
+    ],
+    [
+      'an unmarked one that was served elsewhere',
+      { servedElsewhere: true, rules: { needsMarks: true } },
+      { cause: 'not_marked' },
+    ],
+    [
+      'nothing marked, at another endpoint',
+      { rules: { needsMarks: true }, now: { endpoint: { id: 'b#m', model: 'm', provider: 'b' } } },
+      { cause: 'not_marked' },
+    ],
+    [
+      'nothing marked until now, at another endpoint',
+      { rules: { needsMarks: true }, now: { marked: true, endpoint: { id: 'b#m', model: 'm', provider: 'b' } } },
+      { cause: 'other_endpoint' },
+    ],
     ['a short prompt', { last: { promptTokens: 900 } }, { cause: 'too_short', expected_tokens: 0 }],
     ['nothing marked', { rules: { needsMarks: true } }, { cause: 'not_marked', expected_tokens: 8_000 }],
     [
