@@ -221,6 +221,8 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
   /** True between the first news of a turn and the waking of the reader. */
   #isWaking = false;
 
+  readonly #onAbort = (): void => this.cancel();
+
   constructor(request: TransportRequest, sendAgain: SendAgain) {
     super();
     this.#request = request;
@@ -230,12 +232,7 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    request.signal.addEventListener('abort', this);
-  }
-
-  /** The caller's signal is aborted: this is its listener itself, because a function of its own would be one for each call. */
-  handleEvent(): void {
-    this.cancel();
+    request.signal.addEventListener('abort', this.#onAbort);
   }
 
   /** The connection is there and the request is being written. */
@@ -316,7 +313,7 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
   /** Nothing more will be delivered. */
   finish(): void {
     this.#ended = true;
-    this.#request?.signal.removeEventListener('abort', this);
+    this.#request?.signal.removeEventListener('abort', this.#onAbort);
     this.#request = undefined;
     this.#resolve = undefined;
     this.#reject = undefined;
