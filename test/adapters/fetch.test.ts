@@ -77,7 +77,7 @@ describe('a fetch handler', () => {
   it('stops the provider when the request is aborted', async () => {
     const controller = new AbortController();
     const answer = handler(post({ hold: true }, { signal: controller.signal }));
-    await vi.waitFor(() => expect(provider.calls.at(-1)?.call.request.extra['hold']).toBe(true));
+    await vi.waitFor(() => expect(provider.calls.at(-1)?.call.request.extra['hold']).toBe(true), 20_000);
     const held = provider.calls.at(-1);
     controller.abort();
     await answer;
@@ -112,7 +112,7 @@ describe('a fetch handler', () => {
   ])("stops the provider when Node's own response is cut off: %s", async (_, state) => {
     const nodeResponse = Object.assign(new EventEmitter(), state);
     const answer = handler(hosted({ hold: true, stream: true }, nodeResponse));
-    await vi.waitFor(() => expect(provider.calls.at(-1)?.cancelled).toBe(false));
+    await vi.waitFor(() => expect(provider.calls.at(-1)?.cancelled).toBe(false), 20_000);
     const held = provider.calls.at(-1);
     nodeResponse.emit('close');
     await answer;

@@ -116,7 +116,7 @@ class House {
         await this.environment.advance(50);
         return stream.text.includes('–');
       },
-      { interval: 1 },
+      { interval: 1, timeout: 20_000 },
     );
     return { stream, fed };
   }
@@ -273,7 +273,7 @@ describe('a stream that could go on elsewhere', () => {
       const fed = await vi.waitUntil(async () => {
         await house.environment.advance(50);
         return provider.calls[0];
-      });
+      }, 20_000);
       fed.push('text –');
       await house.pass(1_000);
       expect(texts.size).toBe(isKept ? 1 : 0);

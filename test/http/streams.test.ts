@@ -52,7 +52,7 @@ class House {
     const before = calls.length;
     const answer = handle(router, call);
     // What a router loads on use comes from the disk.
-    const fed = await vi.waitUntil(() => calls[before], { interval: 1 });
+    const fed = await vi.waitUntil(() => calls[before], { interval: 1, timeout: 20_000 });
     fed.push('Grüße 👋 ');
     const reply = await answer;
     if (reply?.type !== 'stream') return expect.unreachable('the answer is no stream');
@@ -355,7 +355,7 @@ describe('a runtime that ends with its requests', () => {
       signal: client.signal,
     });
     const answer = mount(request);
-    const fed = await vi.waitUntil(() => house.provider.calls[0], { interval: 1 });
+    const fed = await vi.waitUntil(() => house.provider.calls[0], { interval: 1, timeout: 20_000 });
     fed.push('Hello ');
     const response = await answer;
     await house.environment.settle();

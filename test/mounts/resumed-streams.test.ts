@@ -39,7 +39,7 @@ describe.each(Object.entries(MOUNTS))('%s', (_name, mount) => {
       body: JSON.stringify(chatBody({ stream: true })),
       signal: client.signal,
     });
-    const fed = await vi.waitUntil(() => provider.calls[before]);
+    const fed = await vi.waitUntil(() => provider.calls[before], 20_000);
     fed.push('Grüße 👋');
     const response = await answering;
     const reader = response.body?.getReader();

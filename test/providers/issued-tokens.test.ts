@@ -106,7 +106,7 @@ describe('a key that a function gives', () => {
     expect(issuer.issued).toHaveLength(1);
     issuer.issue = () => Promise.resolve();
     await router.chat(REQUEST);
-    await vi.waitFor(() => expect(issuer.issued).toHaveLength(2));
+    await vi.waitFor(() => expect(issuer.issued).toHaveLength(2), 20_000);
     await router.chat(REQUEST);
     const keys = upstream.requests.map(({ headers }) => headers.authorization?.slice(-1));
     expect(keys).toEqual(['1', '1', '1', '1', '2']);

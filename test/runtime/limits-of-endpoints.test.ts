@@ -45,7 +45,7 @@ describe('declared limits of an endpoint', () => {
     expect(first.outcome?.status).toBe('ok');
     const second = ask(bench);
     // What words the error is loaded on use.
-    await vi.waitFor(() => expect(second.outcome).toBeDefined());
+    await vi.waitFor(() => expect(second.outcome).toBeDefined(), 20_000);
     expect(second.outcome?.error).toMatchObject({ status: 429, availability: { code: 'capacity_exhausted' } });
     const { retryAfterMs } = (second.outcome?.error ?? {}) as { readonly retryAfterMs?: number };
     expect(retryAfterMs).toBeGreaterThan(50_000);

@@ -65,7 +65,7 @@ it('leaves nothing behind of thousands of streams that were left at any moment',
     await vi.waitFor(() => {
       expect(cell.router.internals.admission.inside).toBe(0);
       expect(cell.faulty.openConnections).toBe(0);
-    });
+    }, 20_000);
   }
 
   await visitors(WARM_UP);

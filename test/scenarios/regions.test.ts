@@ -135,7 +135,7 @@ describe('a rule about regions', () => {
       },
     });
     await router.chat({ ...REQUEST, model: 'live', provider: { regions: ['eu'] } });
-    await vi.waitFor(() => expect(calls()).toEqual({ eu: 2, us: 0, unknown: 0 }));
+    await vi.waitFor(() => expect(calls()).toEqual({ eu: 2, us: 0, unknown: 0 }), 20_000);
   });
 
   it('is kept by calls that plugins make', async () => {

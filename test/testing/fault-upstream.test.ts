@@ -96,7 +96,7 @@ describe('a fault upstream', () => {
     expect(upstream.openConnections).toBe(1);
     expect(upstream.requests[0]?.closedAfterMs).toBeUndefined();
     controller.abort();
-    await vi.waitFor(() => expect(upstream.openConnections).toBe(0));
+    await vi.waitFor(() => expect(upstream.openConnections).toBe(0), 20_000);
     expect(upstream.requests[0]?.closedAfterMs).toBeGreaterThan(0);
     await expect(response.text()).rejects.toThrow();
   });
@@ -104,7 +104,7 @@ describe('a fault upstream', () => {
   it('does not take its own reset for the client’s', async () => {
     await using upstream = await startFaultUpstream({ fault: 'U-10' });
     await expect(post(upstream.baseURL, {})).rejects.toThrow();
-    await vi.waitFor(() => expect(upstream.openConnections).toBe(0));
+    await vi.waitFor(() => expect(upstream.openConnections).toBe(0), 20_000);
     expect(upstream.requests[0]?.closedAfterMs).toBeUndefined();
   });
 

@@ -74,7 +74,7 @@ beforeAll(async () => {
   await vi.waitFor(async () => {
     const { status } = await router.batches.retrieve(id, { account: { id: 'operator' } });
     if (status !== 'completed') throw new Error(`The batch is ${status}`);
-  });
+  }, 20_000);
 });
 
 afterAll(async () => {
@@ -99,7 +99,7 @@ async function withoutModels(page: Page): Promise<() => Promise<void>> {
     answer = () => route.continue();
   });
   return async () => {
-    await vi.waitFor(() => answer?.() ?? Promise.reject(new Error('Nobody asked for the models')));
+    await vi.waitFor(() => answer?.() ?? Promise.reject(new Error('Nobody asked for the models')), 20_000);
     await page.locator('#models option').first().waitFor({ state: 'attached' });
   };
 }

@@ -181,7 +181,7 @@ describe.each(Object.entries(BAD))('an MCP server over %s that does not behave',
       message: 'The server tool "router:mcp" did not say in time what it offers',
     });
     // Nothing of the server's can be waited for: what is waited for is that it says nothing.
-    await vi.waitFor(() => expect(environment.pendingTimers).toBeGreaterThan(0));
+    await vi.waitFor(() => expect(environment.pendingTimers).toBeGreaterThan(0), 20_000);
     await environment.advance(30_000);
     await failing;
     expect(model.requests).toEqual([]);
@@ -266,10 +266,10 @@ describe('connections to MCP servers', () => {
     const caller = new AbortController();
     const answering = router.chat(asking(entry('tickets')), { signal: caller.signal });
     await begun;
-    await vi.waitFor(() => expect(server.requests).toContain('POST tools/call'));
+    await vi.waitFor(() => expect(server.requests).toContain('POST tools/call'), 20_000);
     caller.abort(new Error('gone'));
     await expect(answering).rejects.toThrow();
-    await vi.waitFor(() => expect(heard.cancelled).toEqual(['wait']));
+    await vi.waitFor(() => expect(heard.cancelled).toEqual(['wait']), 20_000);
   });
 
   it('send the headers of the configuration, and say nothing of them in errors', async () => {
@@ -301,7 +301,7 @@ describe('connections to MCP servers', () => {
     await router.chat(asking(entry('tickets')));
     const pid = Number(readFileSync(file, 'utf8'));
     process.kill(pid, 'SIGKILL');
-    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'));
+    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'), 20_000);
     expect(results(await router.chat(asking(entry('tickets'))))).toEqual(['2 tickets about a']);
     expect(Number(readFileSync(file, 'utf8'))).not.toBe(pid);
   });
@@ -312,11 +312,11 @@ describe('an MCP server that never answers', () => {
     const server = await http(serveAnswers(() => undefined));
     const { router, environment } = bench({ tickets: { url: server.url } }, turns('Made up.'));
     const failing = expect(router.chat(asking(entry('tickets')))).rejects.toMatchObject({ status: 502 });
-    await vi.waitFor(() => expect(server.requests).toEqual(['POST initialize']));
+    await vi.waitFor(() => expect(server.requests).toEqual(['POST initialize']), 20_000);
     await environment.advance(30_000);
     await failing;
     await router.close();
-    await vi.waitFor(() => expect(server.open()).toBe(0));
+    await vi.waitFor(() => expect(server.open()).toBe(0), 20_000);
   });
 
   it('is ended when the router is closed, over stdio', async () => {
@@ -337,11 +337,11 @@ describe('an MCP server that never answers', () => {
     const { router } = bench({ tickets: { url: server.url } }, turns('Made up.'));
     const caller = new AbortController();
     const failing = expect(router.chat(asking(entry('tickets')), { signal: caller.signal })).rejects.toThrow();
-    await vi.waitFor(() => expect(server.requests).toContain('POST tools/list'));
+    await vi.waitFor(() => expect(server.requests).toContain('POST tools/list'), 20_000);
     caller.abort(new Error('gone'));
     await failing;
     await router.close();
-    await vi.waitFor(() => expect(server.open()).toBe(0));
+    await vi.waitFor(() => expect(server.open()).toBe(0), 20_000);
   });
 });
 
