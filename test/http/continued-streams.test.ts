@@ -10,9 +10,22 @@ import {
 } from 'signalbox';
 import type { MaybePromise } from '../../src/platform/wait.ts';
 import { type FakeEnvironment, fakeEnvironment } from 'signalbox/testing';
-import { describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { type FedCall, fedProvider, type FedProvider, GOOD_END } from '../support/fed-provider.ts';
 import { chatBody, httpCall, send } from '../support/http-call.ts';
+
+// What is loaded on demand takes time that no fake clock has: meanwhile an instance would seem to be gone.
+beforeAll(async () => {
+  await Promise.all([
+    import('../../src/http/keeping.ts'),
+    import('../../src/http/stream-operations.ts'),
+    import('../../src/router/streams.ts'),
+    import('../../src/runtime/chat/continuing.ts'),
+    import('../../src/runtime/chat/stopped-request.ts'),
+    import('../../src/formats/messages/messages.ts'),
+    import('../../src/formats/responses/responses.ts'),
+  ]);
+});
 
 const KEY = 'sk-one-0123456789';
 const headers = { authorization: `Bearer ${KEY}` };
