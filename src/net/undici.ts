@@ -18,6 +18,7 @@ import { skipContinue } from './interim-responses.ts';
 import { areAscii, LONG_TEXT } from '../platform/decode-text.ts';
 import { PENDING, Pollable, type Polled, soon } from '../platform/wait.ts';
 import { failure } from '../contracts/failure.ts';
+import { isLatin1 } from '../protocol/base64.ts';
 
 /** A connection attempt that nobody waits for any more still ends after this many milliseconds. */
 const MAX_CONNECT_MS = 60_000;
@@ -130,9 +131,6 @@ function bytesOf(text: string): Buffer {
   return Buffer.from(text, Buffer.byteLength(text) === text.length ? 'latin1' : 'utf8');
 }
 
-/** Engines see at once that it fits nowhere in a text that they keep as Latin-1. */
-const WIDE = /[^\0-\xff]/;
-
 /**
  * The bytes of texts one after the other. No character lies in two of them. Long ones are nearly always base64, of which
  * the bytes are not counted before they are written, but looked at afterwards, while the cache has them.
@@ -150,7 +148,7 @@ function joinedBytes(texts: readonly string[]): Buffer {
 }
 
 function isLongLatin(text: string): boolean {
-  return text.length >= LONG_TEXT && !WIDE.test(text);
+  return text.length >= LONG_TEXT && isLatin1(text);
 }
 
 /** Where requests for a URL go, and over which connections. */
@@ -220,7 +218,6 @@ export class UndiciResponse extends Pollable<readonly Uint8Array[] | undefined> 
   #wake: (() => void) | undefined;
   /** True between the first news of a turn and the waking of the reader. */
   #isWaking = false;
-
   readonly #onAbort = (): void => this.cancel();
 
   constructor(request: TransportRequest, sendAgain: SendAgain) {

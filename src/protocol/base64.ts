@@ -16,14 +16,18 @@ const STEP_BYTES = (STEP / 4) * 3;
 
 let scratch: Scratch | undefined;
 
-/** Engines see at once that it fits nowhere in a text that they keep as Latin-1. */
 const WIDE = /[^\0-\xff]/;
+
+/** Whether a text is Latin-1. Engines see that at once of one that they keep so. */
+export function isLatin1(text: string): boolean {
+  return !WIDE.test(text);
+}
 
 const NOT_BASE64 = /[^A-Za-z0-9+/_\s-]/g;
 
 /** Base64 in either alphabet; lines may be broken, and the padding left out. One look at each character. */
 export function isBase64(data: string, from: number): boolean {
-  if (data.length - from >= LONG && !WIDE.test(data) && isUnbrokenBase64(data, from)) return true;
+  if (data.length - from >= LONG && isLatin1(data) && isUnbrokenBase64(data, from)) return true;
   NOT_BASE64.lastIndex = from;
   const end = NOT_BASE64.exec(data)?.index ?? data.length;
   if (data.length - end > 2 || data.slice(end).replaceAll('=', '') !== '') return false;

@@ -210,7 +210,10 @@ interface Streaming {
   readonly includeRawChunks: boolean;
 }
 
-/** The parts of a stream. One that breaks ends with its failure and, unless the program itself has ended it, with what was decided. */
+/**
+ * The parts of a stream. One that breaks ends with its failure and, unless the program itself has ended it, with what was
+ * decided.
+ */
 function streamOf(
   source: ChatStreamSource,
   { version, warnings, modelId, names, first, includeRawChunks }: Streaming,

@@ -124,7 +124,6 @@ export const TESTED_BY: Readonly<Record<string, string>> = {
   'src/core/selection/adaptive/policy.ts': 'test/core/selection/adaptive.test.ts',
   'src/core/selection/adaptive/prompt-blocks.ts': 'test/runtime/known-prompts.test.ts',
   'src/core/selection/adaptive/rank-adaptive.ts': 'test/core/selection/adaptive.test.ts',
-  'src/core/selection/adaptive/rescues.ts': 'test/core/selection/growth.test.ts',
   'src/core/selection/adaptive/hang-detection.ts': 'test/core/selection/adaptive.test.ts',
   'src/core/selection/adaptive/speed.ts': 'test/core/selection/adaptive.test.ts',
   'src/core/selection/adaptive/ties.ts': 'test/core/selection/adaptive.test.ts',

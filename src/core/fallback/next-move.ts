@@ -39,8 +39,6 @@ export type GiveUpReason = 'refused' | 'attempts' | 'deadline' | 'exhausted';
  * is let through.
  */
 export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situation: Situation): Move {
-  const first = attempts.length === 0 && !situation.waited ? firstMove(plan, situation) : undefined;
-  if (first !== undefined) return first;
   const failures = attempts.length === 0 ? NO_FAILURES : failedAttempts(attempts);
   const last = failures.at(-1);
   if (last !== undefined && isFinal(last.outcome.failure, situation)) return stop('refused');
@@ -74,8 +72,8 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
 }
 
 /**
- * The first move of nearly every request, decided by less than the situation after a failure: its first endpoint may be
- * called, and no other has its prompt. Undefined where there is more to it.
+ * What `nextMove` decides first for nearly every request, from less than a situation: its first endpoint may be called,
+ * and no other has its prompt. Undefined where there is more to it.
  */
 export function firstMove(
   { steps }: RoutePlan,

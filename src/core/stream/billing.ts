@@ -49,8 +49,8 @@ export interface Estimate {
  * account that paid with its own key is charged nothing here, and what its provider charges is in the details.
  */
 export function settleUsage(endpoint: Endpoint, reported: ReportedUsage | undefined, estimate: Estimate): Settlement {
-  const cut = reported === undefined || estimate.isCut !== true ? reported : asGenerated(reported, estimate);
-  const counted = cut ?? estimated(estimate);
+  const known = reported === undefined || estimate.isCut !== true ? reported : asGenerated(reported, estimate);
+  const counted = known ?? estimated(estimate);
   const { reportedCost, reportedCostDetails } = counted;
   const usage = 'reportedCost' in counted || 'reportedCostDetails' in counted ? withoutCost(counted) : counted;
   // A cost goes with the counts that it was reported with.

@@ -74,10 +74,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     this.attempts = this.#attempts;
     this.services = services;
     this.startedAt = services.environment.now();
-    const { budget, keyBudget } = request.account;
-    if (services.spending.isCommon || (budget ?? keyBudget) !== undefined) {
-      this.#reservation = new Reservation(services.spending, request);
-    }
+    if (services.spending.holds(request.account)) this.#reservation = new Reservation(services.spending, request);
     this.#deadlineAt = deadlineAt ?? this.startedAt + services.timeouts.totalMs;
     if (plan.steps.some(({ endpoint }) => isLimited(endpoint))) {
       this.#slots = new RequestSlots(services, (endpoint) => likelyTokens(services, request, endpoint));

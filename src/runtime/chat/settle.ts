@@ -267,7 +267,7 @@ export function accountOf(
   { end, reserved }: { readonly end: CallEnd; readonly reserved: number | undefined },
 ): Pick<Attempt, 'firstTokenAt' | 'usage' | 'chargedNanoUsd'> {
   const isHeard = events.isHeard && events.heard('attempt');
-  if (!isHeard && ledger === undefined && !(spending.countsKeys && spending.counts(request.account))) return UNCOUNTED;
+  if (!isHeard && ledger === undefined && !spending.counts(request.account)) return UNCOUNTED;
   const isAnswer = 'facts' in end;
   return {
     firstTokenAt: isAnswer ? made.firstTokenAt : undefined,

@@ -6,8 +6,11 @@ import {
   budgetAfterAnswer,
   budgetAfterHedge,
   budgetAfterLoser,
+  mayRescue,
+  NO_RESCUES,
+  type Rescues,
+  rescuesNow,
 } from '../../core/selection/adaptive/hedge.ts';
-import { mayRescue, NO_RESCUES, type Rescues, rescuesNow } from '../../core/selection/adaptive/rescues.ts';
 import { bucketAfterRequest, type PacerPolicy, type RetryBucket } from '../../core/selection/adaptive/pacer.ts';
 
 /** Notes which call was given up for the other of a hedge, and what it cost; undefined when none was. */

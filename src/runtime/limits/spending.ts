@@ -40,22 +40,22 @@ export class Spending {
   readonly #policy: SpendingPolicy;
   readonly #events: EventHub;
   /** Whether what is spent with a key is counted although no budget limits it. */
-  readonly countsKeys: boolean;
+  readonly #countsKeys: boolean;
   /** Whether requests of any account may have budgets. */
-  readonly isCommon: boolean;
+  readonly #isCommon: boolean;
 
   constructor(keeper: BudgetKeeper, policy: SpendingOptions, events: EventHub) {
     this.#keeper = keeper;
     this.#policy = policy;
     this.#events = events;
     // Nobody could be told of it otherwise.
-    this.countsKeys = policy.countsKeys && keeper.spentUnder !== undefined;
-    this.isCommon = (policy.everybody ?? policy.tags ?? policy.session) !== undefined;
+    this.#countsKeys = policy.countsKeys && keeper.spentUnder !== undefined;
+    this.#isCommon = (policy.everybody ?? policy.tags ?? policy.session) !== undefined;
   }
 
   /** True when what this account spends may be counted: some of its requests may have budgets of their own. */
   holds({ budget, keyBudget }: Account): boolean {
-    return this.isCommon || (budget ?? keyBudget) !== undefined;
+    return this.#isCommon || (budget ?? keyBudget) !== undefined;
   }
 
   /**
@@ -109,7 +109,7 @@ export class Spending {
 
   /** Whether what is spent with the key of this account is counted for people to see. */
   counts({ keyId }: Account): boolean {
-    return this.countsKeys && keyId !== undefined;
+    return this.#countsKeys && keyId !== undefined;
   }
 
   /** Counts what was spent with a key, where no budget of its does. Nobody waits for it. */

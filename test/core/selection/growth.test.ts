@@ -9,7 +9,7 @@ import {
   timingOf,
 } from '../../../src/core/selection/adaptive/speed.ts';
 import { chargedNow, chargesAfter, type Charges } from '../../../src/core/selection/adaptive/charges.ts';
-import { mayRescue, NO_RESCUES, rescuesNow } from '../../../src/core/selection/adaptive/rescues.ts';
+import { mayRescue, NO_RESCUES, rescuesNow } from '../../../src/core/selection/adaptive/hedge.ts';
 
 const chance = seededRandom(5);
 const noise = (): number => Math.exp(0.35 * (chance() + chance() + chance() - 1.5) * 2);

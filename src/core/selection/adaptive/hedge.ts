@@ -1,4 +1,4 @@
-/** Decides when a late call is hedged, and limits what hedges may cost. */
+/** Decides when a late call is hedged, and limits what hedges may cost and how many second calls there may be. */
 import { fill } from '../../../options/option.ts';
 import { TUNING, type Tuning } from '../../../options/selection.ts';
 import type { RoutedRequest } from '../../../contracts/request.ts';
@@ -117,6 +117,37 @@ export function lateAnswerShare({ answered, failed }: LateEnds): number {
 /** Puts back what a hedge did not cost of what was set aside for it. */
 export function budgetAfterLoser(hedgeBudget: HedgeBudget, setAsideUsd: number, lostUsd: number): HedgeBudget {
   return { ...hedgeBudget, usd: hedgeBudget.usd + setAsideUsd - lostUsd };
+}
+
+/**
+ * Second calls for requests whose first one may not answer any more. Where everything is slow, each of them makes it
+ * slower for the others, so there is a limit to them: a tenth of the calls of about the last minute.
+ */
+export interface Rescues {
+  /** Requests and second calls, of which older ones weigh less. */
+  readonly requests: number;
+  readonly rescues: number;
+  /** Monotonic milliseconds of the last change. */
+  readonly at: number;
+}
+
+/** Nothing was sent yet. */
+export const NO_RESCUES: Rescues = { requests: 0, rescues: 0, at: 0 };
+
+const FORGET_MS = 60_000;
+const RESCUED_SHARE = 0.1;
+/** Second calls that there may be however few requests there are. */
+const LEAST_RESCUES = 8;
+
+/** The same at a later time, with further requests. */
+export function rescuesNow({ requests, rescues, at }: Rescues, now: number, more = 0): Rescues {
+  const left = now <= at ? 1 : Math.exp((at - now) / FORGET_MS);
+  return { requests: requests * left + more, rescues: rescues * left, at: Math.max(now, at) };
+}
+
+/** Whether there may be one more. */
+export function mayRescue({ requests, rescues }: Rescues): boolean {
+  return rescues < LEAST_RESCUES + RESCUED_SHARE * requests;
 }
 
 /** Tools that a caller runs itself: asking twice does nothing twice. */
