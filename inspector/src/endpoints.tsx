@@ -127,11 +127,12 @@ function Table({ endpoints }: { readonly endpoints: readonly EndpointView[] }): 
 
 function Line({ endpoint }: { readonly endpoint: EndpointView }): JSX.Element {
   const { id, tag, circuit, rest, health, latency, throughput, slices, price, share, calls, uptime } = endpoint;
-  const { headroom, rate, limits, slowness } = endpoint;
+  const { headroom, rate, limits, slowness, refuses } = endpoint;
   return (
     <tr class={stateOf(endpoint) === 'bad' ? 'failed' : ''}>
       <td class="c-endpoint">
         <a href={addressOf('requests', undefined, new URLSearchParams({ called: id }))}>{tag}</a>
+        {refuses.length > 0 && <span class="rest">called without {refuses.join('; ')}</span>}
       </td>
       <td class="c-state">
         {CIRCUITS[circuit]}

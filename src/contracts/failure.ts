@@ -69,6 +69,8 @@ export interface AttemptFailure {
   readonly raw?: string | undefined;
   /** Where the call went: scheme, host and path. Absent where the provider did not say. */
   readonly address?: string | undefined;
+  /** The parameter that the provider's error names in a member of its own, beside its message. */
+  readonly parameter?: string | undefined;
   /** What the provider does not take, where it named that and the call may be made without it. */
   readonly refusal?: RefusedWord | undefined;
   /** Where a complete answer does not fit its schema. Holds what the model wrote, so only the caller's error says it. */
@@ -179,8 +181,11 @@ export interface RefusedWord {
   readonly instead?: string | undefined;
   /** Words of JSON Schema, where it refuses those. They are said in descriptions then. */
   readonly words?: readonly string[] | undefined;
-  /** True where it is refused beside another word only, so that nothing is learned about other requests. */
-  readonly passing?: boolean | undefined;
+  /**
+   * Whose requests it may be left out of: this one alone, those of the account that has met the refusal, or those of all
+   * accounts, once two of them have met it.
+   */
+  readonly holdsFor: 'request' | 'account' | 'all';
 }
 
 /** The first place where an answer does not fit the schema of its request. */

@@ -6,6 +6,8 @@ export interface ErrorShape {
   readonly message?: string | undefined;
   readonly code?: string | undefined;
   readonly type?: string | undefined;
+  /** The parameter that it is about, as a member beside the message names it. */
+  readonly parameter?: string | undefined;
   /** Codes from deeper inside, such as Azure's inner error or the reasons in Google's details. */
   readonly reasons?: readonly string[] | undefined;
   /** A numeric code from 400 to 599 in the body, which some servers send with HTTP 200. */
@@ -28,11 +30,19 @@ export function readErrorShape(body: unknown): ErrorShape {
   if (typeof error === 'string') return { ...readMembers(body), message: error };
   if (isJsonObject(error)) return readMembers(error);
   if (isJsonObject(fault)) return { message: read.text(fault['faultstring']), code: errorCode(fault['detail']) };
-  if (Array.isArray(detail)) return { message: read.text(isJsonObject(detail[0]) ? detail[0]['msg'] : undefined) };
+  if (Array.isArray(detail)) return readDetails(detail);
   if (isJsonObject(detail)) return readMembers(detail);
   if (typeof detail === 'string') return { message: detail };
   if (Array.isArray(errors) && errors.length > 0) return readErrorShape({ error: errors[0] ?? '' });
   return readMembers(body);
+}
+
+/** What frameworks of servers say of each place in a body; of several places, none is the one. */
+function readDetails([first, ...others]: readonly unknown[]): ErrorShape {
+  if (!isJsonObject(first)) return {};
+  const { msg, loc } = first;
+  const isAtTop = others.length === 0 && Array.isArray(loc) && loc.length === 2 && loc[0] === 'body';
+  return { message: read.text(msg), parameter: isAtTop ? read.text(loc[1]) : undefined };
 }
 
 /** True when a body that came with a good status is an error all the same. */
@@ -57,6 +67,7 @@ function readMembers(members: JsonObject): ErrorShape {
     message: read.text(members['message']) ?? read.text(members['Message']),
     // Anthropic tells apart what its types do not under `details`.
     code: read.text(code) ?? (isJsonObject(details) ? read.text(details['error_code']) : undefined),
+    parameter: read.text(members['param']) ?? read.text(members['parameter']),
     type: read.text(type) ?? read.text(status) ?? read.text(members['__type']),
     reasons: reasons.map(read.text).filter((reason) => reason !== undefined),
     status: statusOf(code) ?? statusOf(statusCode) ?? statusOf(status),

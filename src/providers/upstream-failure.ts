@@ -69,10 +69,14 @@ function build(
       ...(doubtful ? { doubtful } : {}),
       ...(errorType === undefined ? {} : { errorType }),
       providerCode: codeOf(shape, secrets),
+      parameter: PARAMETER.test(shape.parameter ?? '') ? shape.parameter : undefined,
       raw: presentable(raw, secrets),
     },
   );
 }
+
+/** A name with its path, and nothing else. */
+const PARAMETER = /^\w+(?:\.\w+){0,3}$/;
 
 /** Codes are short words; whatever else is in their place is not passed on. */
 function codeOf({ code, type }: ErrorShape, secrets: readonly string[]): string | undefined {

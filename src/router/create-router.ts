@@ -161,6 +161,7 @@ function routerOver(host: RouterHost, version: () => RouterVersion): Router {
     resume: async (...requested) => (await openStreams()).resume(streams, ...requested),
     keep: async (...requested) => (await openStreams()).keep(streams, ...requested),
     open: (body, options) => (host.isClosed ? refused() : version().chat.open(body, options)),
+    forgetRefusals: (which = {}) => version().services.records.refusals.forget(which),
     on: (name, listener) => version().services.events.on(name, listener),
     get ledger() {
       return version().services.ledger;

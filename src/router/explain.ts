@@ -15,7 +15,7 @@ export async function explainPrepared(services: RuntimeServices, prepared: Prepa
   const admission = services.records.admissionAt(world.now);
   const coolingDown = (endpoint: Endpoint): boolean => !admission(endpoint).ok;
   const refusals = (endpoint: Endpoint): readonly RefusedWord[] =>
-    services.records.refusals.of(endpoint, world.now)?.refusals ?? [];
+    services.records.refusals.wordsAt(endpoint, request.account.id, world.now);
   const explanation = explainPlan(plan, request, participants, { world, coolingDown, refusals });
   const warnings = unknownProviders(request.preferences, services.facts.catalog);
   return warnings.length === 0 ? explanation : { ...explanation, warnings };

@@ -15,6 +15,7 @@ import type { Batches } from '../runtime/batches/batches.ts';
 import type { SentBefore } from '../runtime/chat/continuing.ts';
 import type { ChatStreamSource } from '../runtime/chat/chat-stream.ts';
 import type { ByteBudget, Concurrency } from '../runtime/endpoints/concurrency.ts';
+import type { ForgottenRefusals } from '../runtime/endpoints/known-refusals.ts';
 import type { ReadableLedger } from '../runtime/ledger/request-ledger.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 import type { KeptStreams } from '../runtime/streams/kept-streams.ts';
@@ -143,6 +144,14 @@ export interface Router<Model extends string = string> {
    * @returns When all of it is kept, or no more of it will be.
    */
   keep(id: string, stream: ReadableStream<string | Uint8Array>, options?: KeepOptions): Promise<void>;
+  /**
+   * Forgets what providers have refused, so that requests go there as their clients wrote them until it is refused again.
+   * `explain` and the inspector show what is known, a warning `word_refused` tells of each word.
+   *
+   * @param which - Default: all of it.
+   * @returns How many words of accounts were forgotten.
+   */
+  forgetRefusals(which?: ForgottenRefusals): number;
   /** Adds a listener; gives the function that removes it. */
   on<Name extends keyof RouterEvents>(name: Name, listener: RouterListener<Name>): () => void;
   /** What was kept of requests; undefined without the option `ledger`. What waits to be written is written first. */

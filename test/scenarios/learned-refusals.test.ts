@@ -2,7 +2,13 @@ import { anthropic, createRouter, openai, openaiCompatible, type Provider, type 
 import { describe, expect, it } from 'vitest';
 import { type Asked, CALLERS, sendAs } from '../support/callers.ts';
 import { answerOnAnyWire, refuse } from '../support/strict-schemas.ts';
-import { type ReceivedRequest, startUpstream, type Upstream, type UpstreamHandler } from '../support/upstream.ts';
+import {
+  failWith,
+  type ReceivedRequest,
+  startUpstream,
+  type Upstream,
+  type UpstreamHandler,
+} from '../support/upstream.ts';
 
 const MODEL = 'acme/one';
 const MESSAGES = [{ role: 'user', content: 'How is it?' }] as const;
@@ -189,7 +195,7 @@ describe('a refusal', () => {
     await router.close();
   });
 
-  it('is met once in a request, and within its attempts', async () => {
+  it('is met for several words in a request, within its attempts', async () => {
     await using upstream = await startUpstream(
       refusing((body) =>
         'temperature' in body
@@ -200,14 +206,51 @@ describe('a refusal', () => {
       ),
     );
     const router = routerOf(server(upstream));
-    await expect(router.chat(request)).rejects.toMatchObject({ status: 400 });
-    expect(upstream.requests).toHaveLength(2);
-    // What the first request met is known to the second.
     expect((await router.chat(request)).choices[0]?.message.content).toBe('Fine.');
+    expect(upstream.requests).toHaveLength(3);
     await router.close();
     const single = createRouter({ providers: [server(upstream)], fallback: { maxAttempts: 1 } });
     await expect(single.chat(request)).rejects.toMatchObject({ status: 400 });
     await single.close();
+  });
+
+  it('is met for three words at most', async () => {
+    const words = ['temperature', 'top_p', 'top_k', 'min_p'];
+    await using upstream = await startUpstream(
+      refusing((body) => {
+        const word = words.find((name) => name in body);
+        return word === undefined ? undefined : [`Unsupported parameter: '${word}'`];
+      }),
+    );
+    const router = routerOf(server(upstream));
+    const failed = router.chat({ ...request, top_k: 3, min_p: 0.1 });
+    await expect(failed).rejects.toMatchObject({
+      message: "Provider returned error: Unsupported parameter: 'temperature'",
+    });
+    expect(upstream.requests).toHaveLength(4);
+    await router.close();
+  });
+
+  it.each<readonly [string, number, string]>([
+    ['refuses the request for something else', 400, 'The messages are no good'],
+    ['is out of order then', 503, 'Overloaded'],
+  ])('is shown itself, and teaches nothing, where the endpoint %s', async (_what, status, message) => {
+    await using upstream = await startUpstream((received, response, raw) => {
+      const { body } = received;
+      if ('temperature' in body) return refuse(response, received, "Unsupported parameter: 'temperature'");
+      if ('top_p' in body) return failWith(status, { error: { message } })(received, response, raw);
+      answerOnAnyWire(received, response, raw);
+    });
+    const router = routerOf(server(upstream));
+    for (let times = 1; times <= 2; times += 1) {
+      await expect(router.chat(request)).rejects.toMatchObject({
+        status: 400,
+        message: "Provider returned error: Unsupported parameter: 'temperature'",
+      });
+      expect(upstream.requests.map(({ body }) => 'temperature' in body).slice(-2)).toEqual([true, false]);
+    }
+    expect((await router.explain(request)).steps[0]).not.toHaveProperty('refuses');
+    await router.close();
   });
 
   it('keeps nobody from other providers', async () => {

@@ -489,7 +489,7 @@ export const TESTED_BY: Readonly<Record<string, string>> = {
   'src/runtime/chat/running-attempt.ts': 'test/runtime/attempt-properties.test.ts',
   'src/runtime/chat/hedging.ts': 'test/runtime/hedging.test.ts',
   'src/runtime/chat/known-prompts.ts': 'test/runtime/known-prompts.test.ts',
-  'src/runtime/endpoints/known-refusals.ts': 'test/runtime/refusals.test.ts',
+  'src/runtime/endpoints/refused-calls.ts': 'test/scenarios/foreign-refusals.test.ts',
   'src/runtime/chat/mirror-copies.ts': 'test/router/mirror.test.ts',
   'src/runtime/chat/mirrors.ts': 'test/router/mirror.test.ts',
   'src/runtime/chat/pdf-text.ts': 'test/runtime/pdf-text.test.ts',

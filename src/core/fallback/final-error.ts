@@ -35,7 +35,8 @@ export function finalError(
   reason: Extract<Move, { type: 'stop' }>['reason'],
   options: { readonly allowFallbacks: boolean; readonly docsUrl: string },
 ): FinalError {
-  const failures = failedAttempts(attempts);
+  const all = failedAttempts(attempts);
+  const failures = all.filter((one, index) => !isReworded(one, all.slice(0, index)));
   const last = failures.at(-1);
   const retryAfterMs = smallest(failures.map(({ outcome }) => outcome.failure.retryAfterMs));
   const lasting = failures.length > 0 && failures.every(({ outcome }) => LASTING.has(outcome.failure.kind));
@@ -47,8 +48,9 @@ export function finalError(
   };
   if (last === undefined) return { ...base, ...ruled('deadline'), message: TOOK_TOO_LONG };
   const { failure } = last.outcome;
-  if (failure.kind === 'deadline' || failure.kind === 'aborted' || reason === 'deadline') {
-    const kind = failure.kind === 'aborted' ? 'aborted' : 'deadline';
+  const { kind: lastKind = failure.kind } = all.at(-1)?.outcome.failure ?? {};
+  if (lastKind === 'deadline' || lastKind === 'aborted' || reason === 'deadline') {
+    const kind = lastKind === 'aborted' ? 'aborted' : 'deadline';
     return { ...base, ...ruled(kind), message: TOOK_TOO_LONG };
   }
   if (!options.allowFallbacks && failure.status !== undefined && RELAYED.has(failure.status)) {
@@ -78,6 +80,14 @@ export function finalError(
     ),
     message: failure.message,
   };
+}
+
+/**
+ * Whether a call was made without a word that its endpoint had refused. That it failed as well is the answer to a request
+ * that nobody has made: what was refused first says what is wrong with this one.
+ */
+function isReworded({ step }: FailedAttempt, before: readonly FailedAttempt[]): boolean {
+  return before.some((one) => one.outcome.failure.refusal !== undefined && one.step.endpoint.id === step.endpoint.id);
 }
 
 /** What is said beside the error when every provider that was called says that it has no such model (gaps 7.4). */

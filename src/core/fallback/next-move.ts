@@ -87,8 +87,8 @@ export function firstMove(
 }
 
 /**
- * The endpoint that has just refused a word of the request, once more without it. Once in a request: who refuses
- * another word then is not called again.
+ * The endpoint that has just refused a word of the request, once more without it. It may refuse another word then, but
+ * few times: who would have to be asked without all of them is not asked any more.
  */
 function withoutRefusedWord(
   { step, outcome }: FailedAttempt,
@@ -96,10 +96,13 @@ function withoutRefusedWord(
   { admission }: Situation,
 ): Move | undefined {
   if (outcome.failure.refusal === undefined) return undefined;
-  if (failures.filter((one) => one.outcome.failure.refusal !== undefined).length > 1) return undefined;
+  if (failures.filter((one) => one.outcome.failure.refusal !== undefined).length > MOST_WORDS) return undefined;
   const admitted = admission(step);
   return admitted.ok ? { type: 'attempt', step, waitMs: 0, isProbe: admitted.probe === true } : undefined;
 }
+
+/** Words that are left out of one request, one after the other. */
+const MOST_WORDS = 3;
 
 /**
  * An endpoint that is not to be called, but may be because none is: nobody answers "everything is failing" without

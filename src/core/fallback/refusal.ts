@@ -1,58 +1,65 @@
 /**
  * Reads from a provider's refusal which word of a request it does not take, and makes of an endpoint one that is not
- * called with it. Loaded when something was refused. Never a limit, a tool, a schema or a message: without those,
- * it would be another request. Of a schema only words that its descriptions can say as well.
+ * called with it. Loaded when something was refused. Only what a closed table names is left out: never a limit, a tool,
+ * a schema or a message, and nothing that may protect somebody. Of a schema only words that its descriptions can say as
+ * well.
  */
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { ALL_PARAMETERS, type ParameterName } from '../../catalog/model.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { REASONING_EFFORTS, type ReasoningEffort } from '../../protocol/reasoning.ts';
 import { isJsonObject } from '../../protocol/json.ts';
-import { REFUSED_SCHEMA_WORDS, REFUSED_WORDS } from './refused-wordings.ts';
+import { NO_CONDITION, OTHER_VALUES, REFUSED_SCHEMA_WORDS, REFUSED_WORDS } from './refused-wordings.ts';
+import { mayHoldWords } from './request-texts.ts';
 import type { AttemptFailure, FailureKind, RefusedWord } from '../../contracts/failure.ts';
 
 /** Kinds that a refusal of one word may be taken for. */
 const KINDS: ReadonlySet<FailureKind> = new Set(['unsupported_parameter', 'invalid_request', 'unprocessable']);
 
-/** Parameters without which the request means the same, less exactly. */
-const OPTIONAL: ReadonlySet<string> = new Set<ParameterName>([
-  'temperature',
-  'top_p',
-  'top_k',
-  'min_p',
-  'top_a',
-  'frequency_penalty',
-  'presence_penalty',
-  'repetition_penalty',
-  'logit_bias',
-  'logprobs',
-  'top_logprobs',
-  'prediction',
-  'seed',
-  'stop',
-  'parallel_tool_calls',
-  'verbosity',
-  'reasoning',
-  'reasoning_effort',
-]);
+/**
+ * All that may be left out, and whose later requests go without it: the request means the same, less exactly. Whatever is
+ * not here stays, because it may protect somebody: limits, tools, schemas, forms, `store`, safety, tiers, retention. For
+ * all accounts only what changes neither what an answer costs nor where it ends.
+ */
+const OPTIONAL: Readonly<Partial<Record<ParameterName, 'account' | 'all'>>> = {
+  temperature: 'all',
+  top_p: 'all',
+  top_k: 'all',
+  min_p: 'all',
+  top_a: 'all',
+  frequency_penalty: 'all',
+  presence_penalty: 'all',
+  repetition_penalty: 'all',
+  logprobs: 'all',
+  top_logprobs: 'all',
+  prediction: 'all',
+  seed: 'all',
+  verbosity: 'all',
+  logit_bias: 'account',
+  stop: 'account',
+  parallel_tool_calls: 'account',
+  reasoning: 'account',
+  reasoning_effort: 'account',
+};
 
-/** Fields that codecs write besides parameters. */
-const FIELDS: ReadonlySet<string> = new Set([
-  'user',
-  'user_id',
-  'safety_identifier',
-  'service_tier',
-  'stream_options',
-  'prompt_cache_key',
-  'prompt_cache_options',
-  'prompt_cache_retention',
-  'store',
-  'metadata',
-]);
+/** Fields that codecs write besides parameters, and that may be left out. */
+const FIELDS: ReadonlySet<string> = new Set(['user', 'user_id', 'stream_options', 'prompt_cache_key']);
 
-/** Words that are never left out, whatever they are called. */
+/** Words that have no meaning without another one. */
+const DEPENDENTS: Readonly<Record<string, readonly ParameterName[] | undefined>> = { logprobs: ['top_logprobs'] };
+
+/** The only names that stand for each other. */
+const OTHER_LIMITS: Readonly<Record<string, string | undefined>> = {
+  max_tokens: 'max_completion_tokens',
+  max_completion_tokens: 'max_tokens',
+};
+
+/**
+ * Fields of a client that are never left out of its own request either: what they are called says that they may protect
+ * somebody, limit something, or make it another request.
+ */
 const KEPT =
-  /^(?:model|messages?|input|contents?|system|instructions|stream)$|max_|limit|tool|function|schema|format|response/;
+  /^(?:model|messages?|input|contents?|system|instructions|stream|metadata|store)$|max|min_|limit|budget|tool|function|schema|format|response|saf|guard|moder|filter|block|polic|priva|reten|retain|train|log|data|collect|zdr|tier|priority|region|geo|resid|secur|auth|user|ident|cache/;
 
 /** Names of other wires for the same. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
@@ -67,58 +74,89 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   response_logprobs: 'logprobs',
 };
 
-/** Where a body names the parameter beside its message. */
-const PARAM = /"param(?:eter)?"\s*:\s*"([\w.]+)"/;
-const LOCATION = /"loc"\s*:\s*\[\s*"body"\s*,\s*"(\w+)"\s*\]/;
-/** Words that say that a parameter is the matter, where only the body names it. */
+/** Words that say that a parameter is the matter, where only a member beside the message names it. */
 const ABOUT_WORD =
   /unsupported|not supported|not permitted|unrecognized|unknown|not allowed|supported values|extra_forbidden/i;
 const ACCEPTED =
   /(?:supported values are|must be one of|expected one of|valid values are|allowed values are):? ?([^.]*)/i;
 const INSTEAD = /use ["'`]?(\w+)["'`]? instead/i;
 
-/** What a failed call says that its provider does not take; undefined where it names nothing that can be left out. */
+/** A name that an error gives, and what is known of it. */
+interface NamedWord {
+  readonly name: string;
+  /** True where the error says that it is always so. */
+  readonly isAlways: boolean;
+}
+
+/**
+ * What a failed call says that its provider does not take; undefined where it names nothing that can be left out. It is
+ * for this request alone where the error names a condition, refuses one value, or may repeat the request.
+ */
 export function refusalOf(
   failure: AttemptFailure,
   request: NormalizedRequest,
   endpoint: Endpoint,
 ): RefusedWord | undefined {
-  const { status, kind, message, raw = '' } = failure;
+  const { status, kind, message } = failure;
   if ((status !== 400 && status !== 422) || !KINDS.has(kind) || request.preferences.requireParameters) return undefined;
   // A client's own body has its own schemas, and gets its provider's own answer.
   const isOwn = request.native !== undefined && endpoint.apiFormats.includes(request.native.apiFormat);
-  const words = isOwn ? undefined : refusedSchemaWords(message, request);
-  if (words !== undefined) return { name: `schema: ${words.join(', ')}`, words };
-  const isAbout = ABOUT_WORD.test(`${failure.providerCode ?? ''} ${message} ${raw}`);
-  const named = [
-    ...REFUSED_WORDS.flatMap((wording) => {
-      const { word, other } = wording.message.exec(message)?.groups ?? {};
-      return [word, other];
-    }),
-    ...(isAbout ? [PARAM.exec(raw)?.[1], LOCATION.exec(raw)?.[1]] : []),
-  ];
-  for (const name of named) {
-    const refusal = name === undefined ? undefined : readName(name, message, request);
+  const inSchema = isOwn ? undefined : refusedSchemaWords(message, request);
+  if (inSchema !== undefined) return inSchema;
+  for (const named of namedWords(failure)) {
+    const refusal = readName(named, message, request);
     if (refusal !== undefined) return refusal;
   }
   return undefined;
 }
 
-function readName(wireName: string, message: string, request: NormalizedRequest): RefusedWord | undefined {
+/** The names in an error: those that its message begins with, then the one in a member beside it. */
+function namedWords({ message, providerCode = '', parameter }: AttemptFailure): readonly NamedWord[] {
+  const named: NamedWord[] = [];
+  for (const wording of REFUSED_WORDS) {
+    const match = wording.message.exec(message);
+    if (match === null) continue;
+    const { word, other } = match.groups ?? {};
+    const rest = message.slice(match[0].length);
+    const isAlways =
+      other === undefined && NO_CONDITION.test(rest) && (wording.isValue !== true || OTHER_VALUES.test(rest));
+    for (const name of [word, other]) if (name !== undefined) named.push({ name, isAlways });
+  }
+  if (parameter !== undefined && ABOUT_WORD.test(`${providerCode} ${message}`)) {
+    named.push({ name: parameter, isAlways: NO_CONDITION.test(message) });
+  }
+  return named;
+}
+
+function readName(
+  { name: wireName, isAlways }: NamedWord,
+  message: string,
+  request: NormalizedRequest,
+): RefusedWord | undefined {
   const snake = wireName.replace(/[a-z](?=[A-Z])/g, '$&_').toLowerCase();
   const name = OTHER_NAMES[snake] ?? snake;
-  const isExclusive = /cannot both be/i.test(message);
+  const reach = (most: 'account' | 'all'): RefusedWord['holdsFor'] =>
+    isAlways && !mayHoldWords(request, [wireName]) ? most : 'request';
   if (isParameter(name)) {
     if (!isRequestedWith(name, request)) return undefined;
     const accepted = name === 'reasoning_effort' ? acceptedIn(message) : undefined;
-    return { name, ...(accepted === undefined ? {} : { accepted }), ...(isExclusive ? { passing: true } : {}) };
+    // A value that one model does not take says nothing of others, unless the error lists those.
+    return {
+      name,
+      ...(accepted === undefined ? {} : { accepted }),
+      holdsFor: reach(OPTIONAL[name] ?? 'account'),
+    };
   }
-  const instead = INSTEAD.exec(message)?.[1];
-  if ((name === 'max_tokens' || name === 'max_completion_tokens') && instead?.startsWith('max_') === true) {
-    return request.parameters.max_completion_tokens === undefined ? undefined : { name, instead };
+  const instead = OTHER_LIMITS[name];
+  if (instead !== undefined) {
+    const isSaid = INSTEAD.exec(message)?.[1]?.toLowerCase() === instead;
+    return isSaid && request.parameters.max_completion_tokens !== undefined
+      ? { name, instead, holdsFor: reach('account') }
+      : undefined;
   }
-  if (KEPT.test(name)) return undefined;
-  return FIELDS.has(name) || name in request.extra ? { name } : undefined;
+  if (FIELDS.has(name)) return { name, holdsFor: reach('account') };
+  // What a client's field means is known to nobody here.
+  return name in request.extra && !KEPT.test(name) ? { name, holdsFor: 'request' } : undefined;
 }
 
 /**
@@ -152,12 +190,18 @@ const SAYABLE: readonly (readonly string[])[] = [
   ['$schema', '$id', '$comment', '$anchor'],
 ];
 
+const SAYABLE_WORDS: ReadonlySet<string> = new Set(SAYABLE.flat());
+
 /** The words of a request's schemas that a refusal names; undefined for one that is about something else. */
-function refusedSchemaWords(message: string, request: NormalizedRequest): readonly string[] | undefined {
+function refusedSchemaWords(message: string, request: NormalizedRequest): RefusedWord | undefined {
   for (const wording of REFUSED_SCHEMA_WORDS) {
-    const named: readonly string[] = wording.message.exec(message)?.groups?.['word']?.match(/[$A-Za-z]\w*/g) ?? [];
+    const match = wording.message.exec(message);
+    const named: readonly string[] = match?.groups?.['word']?.match(/[$A-Za-z]\w*/g) ?? [];
     const words = SAYABLE.filter((group) => group.some((word) => named.includes(word))).flat();
-    if (words.length > 0 && hasSchemaWord(request, words)) return words;
+    if (match === null || words.length === 0 || !hasSchemaWord(request, words)) continue;
+    const isAlways = NO_CONDITION.test(message.slice(match[0].length));
+    const holdsFor = isAlways && !mayHoldWords(request, named, SAYABLE_WORDS) ? 'account' : 'request';
+    return { name: `schema: ${words.join(', ')}`, words, holdsFor };
   }
   return undefined;
 }
@@ -179,7 +223,7 @@ function holdsWord(value: unknown, words: ReadonlySet<string>, depth: number): b
 }
 
 function isParameter(name: string): name is ParameterName {
-  return OPTIONAL.has(name);
+  return Object.hasOwn(OPTIONAL, name);
 }
 
 function isRequestedWith(name: ParameterName, { parameters, reasoning }: NormalizedRequest): boolean {
@@ -200,6 +244,27 @@ const NATIVE_NAMES: Readonly<Record<string, readonly string[] | undefined>> = {
   reasoning: ['thinking'],
 };
 
+/** The same, with the words that go together with one of them. */
+function withDependents(refusals: readonly RefusedWord[]): readonly RefusedWord[] {
+  return refusals.flatMap((refusal) => {
+    const dependents = DEPENDENTS[refusal.name] ?? [];
+    const missing = dependents.filter((name) => refusals.every((other) => other.name !== name));
+    return [refusal, ...missing.map((name) => ({ name, holdsFor: refusal.holdsFor }))];
+  });
+}
+
+/** Whether a request is called with a word that was refused, as far as that can be told before it is written. */
+export function usesWord(
+  { name, accepted, instead, words }: RefusedWord,
+  request: NormalizedRequest,
+): boolean | undefined {
+  if (words !== undefined) return hasSchemaWord(request, words);
+  if (instead !== undefined) return request.parameters.max_completion_tokens !== undefined;
+  if (!isParameter(name)) return undefined;
+  if (!isRequestedWith(name, request)) return false;
+  return accepted === undefined || !accepted.some((effort) => effort === request.reasoning?.effort);
+}
+
 /** An endpoint that is not called with what its provider has refused. */
 export function withoutRefused(endpoint: Endpoint, refusals: readonly RefusedWord[]): Endpoint {
   const left = new Set<string>(endpoint.parameters ?? ALL_PARAMETERS);
@@ -207,14 +272,14 @@ export function withoutRefused(endpoint: Endpoint, refusals: readonly RefusedWor
   let efforts = endpoint.reasoning?.efforts;
   let acceptedEfforts = endpoint.acceptedEfforts;
   const schemaWords = new Set<string>(endpoint.refusedSchemaWords);
-  for (const { name, accepted, instead, words } of refusals) {
+  for (const { name, accepted, instead, words } of withDependents(refusals)) {
     if (words !== undefined) for (const word of words) schemaWords.add(word);
     else if (accepted !== undefined) efforts = acceptedEfforts = accepted as readonly ReasoningEffort[];
     else if (name === 'reasoning' || name === 'reasoning_effort') {
       left.delete('reasoning');
       left.delete('reasoning_effort');
       for (const field of NATIVE_NAMES[name] ?? []) fields.set(field, undefined);
-    } else if (OPTIONAL.has(name)) {
+    } else if (isParameter(name)) {
       left.delete(name);
       // Bodies that go as their clients wrote them are not written by what an endpoint takes.
       for (const field of [name, ...(NATIVE_NAMES[name] ?? [])]) fields.set(field, undefined);
@@ -239,7 +304,7 @@ export function adjustmentsFor(
   request: NormalizedRequest,
   { providerName }: Endpoint,
 ): readonly string[] {
-  return refusals.flatMap(({ name, accepted, instead, words }) => {
+  return withDependents(refusals).flatMap(({ name, accepted, instead, words }) => {
     if (words !== undefined) {
       if (!hasSchemaWord(request, words)) return [];
       return [`${words.join(', ')} of schemas became part of their descriptions, because ${providerName} refused them`];

@@ -2,6 +2,7 @@
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { ratesAt } from '../../catalog/price-at.ts';
 import type { InspectedRouter } from '../../config/inspector.ts';
+import { describeRefusal } from '../../core/fallback/refusal.ts';
 import { uptimeOf } from '../../core/fallback/outcomes.ts';
 import { healthScore } from '../../core/selection/adaptive/health-score.ts';
 import {
@@ -13,6 +14,7 @@ import {
   throughputOf,
 } from '../../core/selection/performance.ts';
 import type { EndpointRecord } from '../../core/selection/world.ts';
+import type { MetRefusal } from '../../runtime/endpoints/known-refusals.ts';
 import { shortened } from '../../protocol/fault.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { EndpointRows, EndpointSlice, EndpointView, PercentileRow, PlanNow } from './wire.ts';
@@ -101,8 +103,14 @@ export function endpointView({ internals }: InspectedRouter, endpoint: Endpoint,
     ...(rate === Infinity ? {} : { rate }),
     headroom: Math.max(0, admission.headroom ?? 1),
     limits: { rpm, tpm, concurrency },
+    refuses: records.refusals.metAt(endpoint, now).map(inWords),
     price: rates && { prompt: rates.prompt, completion: rates.completion, cacheRead: rates.cacheRead },
   };
+}
+
+/** What is left out of requests there, and how many accounts have met that. */
+function inWords({ refusal, accounts }: MetRefusal): string {
+  return `${describeRefusal(refusal)} (met by ${accounts === 1 ? 'one account' : `${accounts} accounts`})`;
 }
 
 /** Half open: the time of an opening is over, and one call at a time tests it. */

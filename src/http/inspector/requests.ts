@@ -225,20 +225,21 @@ function explainAgain({ internals }: InspectedRouter, record: LedgerRecord): Pic
   const plan = new DecideAgain({ ...services, ...services.facts }).plan(record, world);
   if (plan === undefined) return { refused: 'a rule refuses it, or its model is not there any more' };
   if (plan.steps.length === 0)
-    return { refused: 'no endpoint is left that may answer it', now: planOf(internals, plan) };
-  return { now: planOf(internals, plan) };
+    return { refused: 'no endpoint is left that may answer it', now: planOf(internals, plan, record.account) };
+  return { now: planOf(internals, plan, record.account) };
 }
 
 /** What an endpoint is not called with any more, because its provider refused it. */
 function refusesOf(
   { records, environment }: RuntimeServices,
   endpoint: Endpoint,
+  account: string,
 ): { readonly refuses?: readonly string[] } {
-  const known = records.refusals.of(endpoint, environment.now());
-  return known === undefined ? {} : { refuses: known.refusals.map(describeRefusal) };
+  const refused = records.refusals.wordsAt(endpoint, account, environment.now());
+  return refused.length === 0 ? {} : { refuses: refused.map(describeRefusal) };
 }
 
-function planOf({ services }: InspectedRouter['internals'], { steps, rejected }: RoutePlan): PlanNow {
+function planOf({ services }: InspectedRouter['internals'], { steps, rejected }: RoutePlan, account: string): PlanNow {
   return {
     steps: steps.map(({ endpoint, why, figures }) => ({
       provider: endpoint.provider,
@@ -246,7 +247,7 @@ function planOf({ services }: InspectedRouter['internals'], { steps, rejected }:
       tag: endpoint.tag,
       why,
       coolingDown: !services.records.admission(endpoint).ok,
-      ...refusesOf(services, endpoint),
+      ...refusesOf(services, endpoint, account),
       ...(figures === undefined ? {} : { decision: figures }),
     })),
     rejected: rejected.map(({ endpoint, reason, detail }) => ({

@@ -206,6 +206,8 @@ export interface EndpointView {
     readonly tpm?: number | undefined;
     readonly concurrency?: number | undefined;
   };
+  /** Words that it has refused to accounts, whose requests go there without them. */
+  readonly refuses: readonly string[];
   /** US dollars per million tokens. */
   readonly price?:
     | { readonly prompt: number; readonly completion: number; readonly cacheRead?: number | undefined }

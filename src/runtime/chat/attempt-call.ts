@@ -14,6 +14,7 @@ import type { Timeouts } from '../../options/fallback.ts';
 import type { AttemptFailure, Addition } from '../../contracts/failure.ts';
 import type { UpstreamResult } from '../../contracts/stream-piece.ts';
 import type { Usage } from '../../protocol/usage.ts';
+import type { RefusingCall } from '../endpoints/refused-calls.ts';
 
 /**
  * How a call came out: a failure, a non-streaming response, or a stream whose first content is in hand. One that is
@@ -59,6 +60,8 @@ export interface AttemptedCall<Call = AttemptCall<unknown>, Result = unknown> {
   readonly hedge: boolean;
   /** Tokens that its endpoint likely had to compute for it, and those of the calls that waited before it. */
   readonly work?: CallWork | undefined;
+  /** How it was called without words that were refused. Absent for a call like any other. */
+  readonly refusing?: RefusingCall | undefined;
   /** Absent for a stream. */
   readonly result?: Result | undefined;
   /** How its endpoint counts tokens, where that matters: for calls that have failed. */

@@ -13,9 +13,10 @@ import type { RouterError } from '../../protocol/router-error.ts';
 import type { JsonValue } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { announceAttempt, announceFirstToken } from '../events/announce.ts';
+import { warn } from '../events/events.ts';
 import { timeoutsOf } from './call-watch.ts';
 import { type CallReason, expectedWork, likelyTokens, RunningAttempt } from './running-attempt.ts';
-import { adjustmentsAt, joinedAdjustments, learnRefusal, refusingAt } from '../endpoints/known-refusals.ts';
+import { joinedAdjustments, learnFromAnswer, readRefusal, refusingCall } from '../endpoints/refused-calls.ts';
 import { Hedging, lateAfterMs } from './hedging.ts';
 import { errorOfUnknown, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
@@ -94,7 +95,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
    * @throws {@link RouterError} when none does; the signal's reason when the client disconnects.
    */
   async next(): Promise<Answer<Call, Result>> {
-    const { environment, pacing, records } = this.services;
+    const { environment, pacing } = this.services;
     pacing.request(environment.now());
     try {
       let answer: Answer<Call, Result> | undefined;
@@ -108,7 +109,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
         const first = this.#before(move);
         if (first === undefined) answer = await this.#attempt(move);
         else await first;
-        if (answer === undefined) await learnRefusal(records.refusals, environment, this.request, this.#attempts);
+        if (answer === undefined) await readRefusal(this.request, this.#attempts, this.#prepared);
       }
       if (this.signal.aborted) answer.abandon();
       this.signal.throwIfAborted();
@@ -162,6 +163,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   /** Notes that the last attempt has ended, well or badly. */
   ended(answer: AttemptedCall<Call, Result>, end: CallEnd, continued?: Continuation): Attempt {
     const isFailure = 'failure' in end;
+    const { refusals } = this.services.records;
     const made = isFailure ? { ...answer, tokens: this.#tokensOf(answer.endpoint) } : answer;
     const attempt = this.#attempts.pop();
     if (attempt === undefined) throw new RangeError('an answer belongs to an attempt');
@@ -189,6 +191,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     this.#slots?.end(made.call, made.endpoint, made.startedAt, facts?.usage.total_tokens);
     const sent = this.#prepared?.get(made.endpoint.id) ?? this.request;
     const counted = settleAttempt(this.services, this.request, { made, attempt: ended, facts, sent }, this.#counted);
+    if (!isFailure && (this.#attempts.length > 1 || !refusals.isEmpty))
+      for (const warning of learnFromAnswer(refusals, this, made, ended.endedAt)) warn(this.services.events, warning);
     if (counted !== undefined) (this.#counted ??= new RequestFailures()).note(made.endpoint, counted);
     return ended;
   }
@@ -302,7 +306,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const begun = { step, attempt, hedge: reason.hedge };
     const limits = timeoutsOf(timeouts, provider, endpoint);
     const mayRefuse = this.#attempts.length > 0 || !records.refusals.isEmpty;
-    const refusing = mayRefuse ? refusingAt(records.refusals, this, endpoint, startedAt) : undefined;
+    const refusing = mayRefuse ? refusingCall(records.refusals, this, endpoint, startedAt) : undefined;
     const call = this.dial({
       environment,
       signal: this.signal,
@@ -320,10 +324,9 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     });
     this.#slots?.begin(call, endpoint, shared);
     const patience = Math.max(1, (this.request.stream ? limits.firstTokenMs : limits.answerMs) / timeouts.firstTokenMs);
-    const adjustments = refusing && adjustmentsAt(refusing, this.request);
     const { tokens, spared } = expectedWork(this.services, this.request, step.figures?.warmth);
     const kind = this.request.stream ? 'streaming' : 'whole';
-    const sent = { startedAt, generation, attempt, kind, patience, tokens, spared, adjustments } as const;
+    const sent = { startedAt, generation, attempt, kind, patience, tokens, spared, refusing } as const;
     const running = new RunningAttempt<Call, Result>(step, call, reason, sent);
     load.waiting(running);
     call.open((result) => {
@@ -357,8 +360,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** Notes what became of a call: its answer, or undefined when it failed and was settled so. */
   #conclude(running: RunningAttempt<Call, Result>, opened: CallResult<Result>): Answer<Call, Result> | undefined {
-    const { step, call, reason, startedAt, arrivedAt: endedAt, adjustments: learned } = running;
-    const adjustments = learned === undefined ? call.adjustments : joinedAdjustments(learned, call.adjustments);
+    const { step, call, reason, startedAt, arrivedAt: endedAt, refusing } = running;
+    const adjustments = refusing ? joinedAdjustments(refusing.adjustments, call.adjustments) : call.adjustments;
     const hedge = reason.hedge || undefined;
     const lastResort = reason.isLastResort || undefined;
     this.#attempts.push({ step, startedAt, endedAt, outcome: OK, hedge, lastResort, adjustments });

@@ -9,6 +9,7 @@ import type { PlanStep } from '../../core/selection/route-plan.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
 import type { AttemptedCall, CallResult } from './attempt-call.ts';
 import type { RuntimeServices } from './services.ts';
+import type { RefusingCall } from '../endpoints/refused-calls.ts';
 import type { RunningCall } from '../endpoints/endpoint-load.ts';
 import type { TimedKind } from '../../core/selection/adaptive/speed.ts';
 
@@ -39,8 +40,8 @@ export class RunningAttempt<Call, Result> implements RunningCall {
   readonly patience: number;
   readonly tokens: number;
   readonly spared: number;
-  /** What was changed in the request for this call alone; see `Attempt.adjustments`. */
-  readonly adjustments: readonly string[] | undefined;
+  /** How it is called without words that were refused. Undefined for a call like any other. */
+  readonly refusing: RefusingCall | undefined;
   index = -1;
   among = 0;
   work = 0;
@@ -67,7 +68,7 @@ export class RunningAttempt<Call, Result> implements RunningCall {
     this.patience = sent.patience;
     this.tokens = sent.tokens;
     this.spared = sent.spared;
-    this.adjustments = sent.adjustments;
+    this.refusing = sent.refusing;
     this.arrivedAt = sent.startedAt;
   }
 
@@ -109,6 +110,7 @@ export class RunningAttempt<Call, Result> implements RunningCall {
       attempt: this.attempt,
       hedge: this.reason.hedge,
       work: this,
+      refusing: this.refusing,
       result: answer?.type === 'whole' ? answer.result : undefined,
     };
   }
@@ -195,7 +197,7 @@ export class RunningAttempt<Call, Result> implements RunningCall {
 /** What is known of a call when it goes out. */
 type SentCall = Pick<
   RunningAttempt<unknown, unknown>,
-  'startedAt' | 'generation' | 'attempt' | 'kind' | 'patience' | 'tokens' | 'spared' | 'adjustments'
+  'startedAt' | 'generation' | 'attempt' | 'kind' | 'patience' | 'tokens' | 'spared' | 'refusing'
 >;
 
 /**
