@@ -33,7 +33,7 @@ import { LEDGER, type LedgerOptions } from './ledger.ts';
 import { PLUGIN_DEFAULT, type PluginDefault, ROUTING_POLICY, type RoutingPolicy } from '../options/accounts.ts';
 import { SELECTION, type SelectionPolicy, TUNING, type Tuning } from '../options/selection.ts';
 import { FALLBACK, type FallbackPolicy, TIMEOUTS, type Timeouts } from '../options/fallback.ts';
-import { BRANDS, CORS, type Cors, KEEP_ALIVE, type KeepAlive, NETWORK, type NetworkOptions } from '../options/http.ts';
+import { BRANDS, CORS, type Cors, KEEP_ALIVE, type KeepAlive, ROUTER_NETWORK, type RouterNetworkOptions } from '../options/http.ts';
 import { MODEL_INFO, type ModelInfo } from '../options/model-info.ts';
 import { type DeclaredRequestLimits, REQUEST_LIMITS } from '../options/limits.ts';
 import { type Alias, MIRRORED, type Rule, RULE, SPLIT } from '../options/rules.ts';
@@ -242,10 +242,10 @@ export const ROUTER = {
   /** Sites whose pages may call from a browser. Default: none. */
   cors: option.object<Cors>(CORS),
   /**
-   * A proxy and certificate authorities, for providers, webhooks, plugins and server tools. Routers of a process have the
-   * same one; a provider may have one of its own. Default: that of the environment.
+   * A proxy and certificate authorities, for providers, webhooks, plugins and server tools, and private hosts that requests
+   * may name. Routers of a process have the same one; a provider may have one of its own. Default: that of the environment.
    */
-  net: option.object<NetworkOptions>(NETWORK),
+  net: option.object<RouterNetworkOptions>(ROUTER_NETWORK),
   /** Spelling of names in answers; on input both are always understood. Default `router`. */
   brand: option.enum(BRANDS, { default: 'router' }),
   /** Limits of requests that protect the process. */

@@ -14,7 +14,7 @@ export type { ForgottenRefusals } from '../runtime/endpoints/known-refusals.ts';
 export type { PromptEstimate } from '../formats/api-format.ts';
 export type { TokenCount } from '../runtime/chat/count-tokens.ts';
 export type { Brand, Cors, KeepAlive, RouterConfig } from '../config/router.ts';
-export type { NetworkOptions } from '../options/http.ts';
+export type { NetworkOptions, RouterNetworkOptions } from '../options/http.ts';
 export type {
   ExplainedPlugin,
   ExplainedRejection,

@@ -5,7 +5,7 @@ import { type AddressGuard, type Transport, TransportError, type TransportRespon
 import type { Environment, Timer } from '../platform/environment.ts';
 import { wait } from '../platform/wait.ts';
 import { OutboundError } from './outbound-error.ts';
-import { checkOutboundUrl, isPublicAddress, type OutboundRules } from './outbound-url.ts';
+import { checkOutboundUrl, isAllowedHost, isPublicAddress, type OutboundRules } from './outbound-url.ts';
 import type {
   GuardedTransportFactory,
   Outbound,
@@ -28,7 +28,7 @@ export function guardedOutbound(
 ): Outbound {
   const allowedHosts = new Set(options.allowedHosts);
   const ports = new Set(fill(OUTBOUND, options).ports);
-  const guard: AddressGuard = (host, address) => allowedHosts.has(host) || isPublicAddress(address);
+  const guard: AddressGuard = (host, address) => isAllowedHost(host, allowedHosts) || isPublicAddress(address);
   let transport: Promise<Transport> | undefined;
 
   async function follow(

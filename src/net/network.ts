@@ -1,5 +1,5 @@
 import { sameOption } from '../options/option.ts';
-import type { NetworkOptions } from '../options/http.ts';
+import type { RouterNetworkOptions } from '../options/http.ts';
 import { ConfigError } from '../protocol/router-error.ts';
 
 /**
@@ -7,7 +7,7 @@ import { ConfigError } from '../protocol/router-error.ts';
  * share connect by themselves, so routers of a process have one network; a provider may have another.
  */
 
-let shared: NetworkOptions | undefined;
+let shared: RouterNetworkOptions | undefined;
 let users = 0;
 
 /**
@@ -16,7 +16,7 @@ let users = 0;
  * @returns What ends that.
  * @throws {@link ConfigError} while another router has another one.
  */
-export function shareNetwork(network: NetworkOptions | undefined): () => void {
+export function shareNetwork(network: RouterNetworkOptions | undefined): () => void {
   if (network === undefined) return () => {};
   if (users > 0 && !sameOption(shared, network)) {
     const problem =
@@ -32,6 +32,13 @@ export function shareNetwork(network: NetworkOptions | undefined): () => void {
 }
 
 /** The network of whoever has none of its own. */
-export function sharedNetwork(): NetworkOptions | undefined {
+export function sharedNetwork(): RouterNetworkOptions | undefined {
   return shared;
 }
+
+/** Hosts of the own network that addresses in requests may name, each with or without its port. */
+export function allowedPrivateHosts(): readonly string[] {
+  return shared?.allowPrivate ?? NO_HOSTS;
+}
+
+const NO_HOSTS: readonly string[] = Object.freeze([]);

@@ -7,7 +7,7 @@ export interface OutboundRules {
   /** `https` for webhooks; `any` also takes plain HTTP. */
   readonly schemes: 'https' | 'any';
   readonly ports: ReadonlySet<number>;
-  /** `host:port` pairs that the embedding program vouches for, whatever their address and scheme. */
+  /** Hosts, each with or without its port, that the embedding program vouches for, whatever their address and scheme. */
   readonly allowedHosts: ReadonlySet<string>;
 }
 
@@ -22,18 +22,26 @@ export function checkOutboundUrl(text: string, rules: OutboundRules): URL {
   if (url === undefined) throw refused('is not a complete URL such as https://example.com/page');
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refused('must begin with https://');
   if (url.username !== '' || url.password !== '') throw refused('must not hold a user name or a password');
-  if (rules.allowedHosts.has(hostAndPort(url))) return url;
+  if (isAllowedHost(hostAndPort(url), rules.allowedHosts)) return url;
   if (rules.schemes === 'https' && url.protocol !== 'https:') throw refused('must begin with https://');
   if (!rules.ports.has(portOf(url))) throw refused(`must use one of the ports ${[...rules.ports].join(', ')}`);
-  const literal = literalAddress(url.hostname);
-  if (isLocalName(url.hostname) || (literal !== undefined && !isPublicAddress(literal))) {
-    throw refused('must lead to a host on the public internet');
-  }
+  if (!leadsToPublicHost(url)) throw refused('must lead to a host on the public internet');
   return url;
 }
 
+/** Whether the host of a URL may be public, as far as its name says: what a name leads to is known once it is called. */
+export function leadsToPublicHost({ hostname }: URL): boolean {
+  const literal = literalAddress(hostname);
+  return hostname !== '' && !isLocalName(hostname) && (literal === undefined || isPublicAddress(literal));
+}
+
+/** Whether a host with its port is among those that an operator vouches for, each with or without its port. */
+export function isAllowedHost(host: string, allowed: ReadonlySet<string>): boolean {
+  return allowed.has(host) || allowed.has(host.replace(/:\d+$/, ''));
+}
+
 /** Host and port of a URL, the way they are in {@link OutboundRules.allowedHosts}. */
-function hostAndPort(url: URL): string {
+export function hostAndPort(url: URL): string {
   return `${url.hostname}:${portOf(url)}`;
 }
 

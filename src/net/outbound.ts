@@ -2,7 +2,7 @@
 import type { OutboundOptions } from '../options/http.ts';
 import type { Environment } from '../platform/environment.ts';
 import { onDemand } from '../platform/wait.ts';
-import { sharedNetwork } from './network.ts';
+import { allowedPrivateHosts, sharedNetwork } from './network.ts';
 import type { AddressGuard, Transport } from './transport.ts';
 import type { Outbound, GuardedTransportFactory } from './outbound-request.ts';
 
@@ -28,6 +28,11 @@ export function createOutbound(
     check: async (url, schemes) => (await open()).check(url, schemes),
     close: async () => (await opened)?.close(),
   };
+}
+
+/** Options of an entry point to files that messages name: hosts of the own network that requests may name are open. */
+export function outboundToFiles(options: OutboundOptions = {}): OutboundOptions {
+  return { ...options, allowedHosts: [...(options.allowedHosts ?? []), ...allowedPrivateHosts()] };
 }
 
 async function loadGuardedTransport(guard: AddressGuard): Promise<Transport> {

@@ -75,3 +75,22 @@ export const NETWORK = {
 
 /** How connections leave the process. */
 export interface NetworkOptions extends OptionsOf<typeof NETWORK> {}
+
+/** A host as {@link URL} spells it, with or without a port. */
+const HOST = /^(?:\[[\da-f:]+\]|[^\s/:A-Z]+)(?::\d{1,5})?$/;
+
+/** The network of a router. */
+export const ROUTER_NETWORK = {
+  ...NETWORK,
+  /**
+   * Hosts of your own network that requests may name as the address of a picture, a file or a video, whoever fetches it:
+   * `minio.internal`, or with a port `10.0.0.5:9000`. All others that are private, local or link-local are refused.
+   * Default: none.
+   */
+  allowPrivate: option.array(
+    option.stringThat('a host in small letters, with or without a port, such as "minio.internal:9000"', HOST),
+  ),
+} satisfies OptionTable;
+
+/** How connections leave the process, and which hosts of its network requests may name. */
+export interface RouterNetworkOptions extends OptionsOf<typeof ROUTER_NETWORK> {}

@@ -52,6 +52,15 @@ export function checkSaid(messages: readonly Message[]): RequestFault | undefine
   return undefined;
 }
 
+/** Whether messages hold pictures, files, sound or videos, any of which may be an address. */
+export function namesMedia(messages: readonly Message[]): boolean {
+  return messages.some((message) => {
+    const { content } = message;
+    if (Array.isArray(content) && content.some((part: { readonly type: string }) => part.type !== 'text')) return true;
+    return message.role === 'assistant' && message.images != null && message.images.length > 0;
+  });
+}
+
 /** The request if it is one after all, or the problem that helps most. */
 function explainFields(body: JsonObject, limits: RequestLimits): AcceptedFields | Checked<never> {
   const inspection = inspectJson(body, limits);

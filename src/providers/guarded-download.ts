@@ -1,6 +1,6 @@
 /** Downloads files for models that do not fetch addresses themselves. */
 import { OutboundError } from '../net/outbound-error.ts';
-import { createOutbound } from '../net/outbound.ts';
+import { createOutbound, outboundToFiles } from '../net/outbound.ts';
 import { systemEnvironment } from '../platform/environment.ts';
 import type { Outbound } from '../net/outbound-request.ts';
 
@@ -30,9 +30,12 @@ export interface GuardedDownload {
 }
 
 /** Fetches files of up to 20 MB from hosts on the public internet, within 20 seconds. */
-export function guardedDownload(outbound: Outbound = createOutbound({}, systemEnvironment())): GuardedDownload {
+export function guardedDownload(given?: Outbound): GuardedDownload {
+  let outbound = given;
   return {
     async download(url, signal) {
+      // Providers are made before their router says which hosts may be named.
+      outbound ??= createOutbound(outboundToFiles(), systemEnvironment());
       const response = await outbound.fetch({
         url: url.href,
         signal,
@@ -45,7 +48,7 @@ export function guardedDownload(outbound: Outbound = createOutbound({}, systemEn
       if (truncated) throw new OutboundError('refused', 'The URL leads to more than 20 MB');
       return { data: response.body, mediaType: response.header('content-type') };
     },
-    close: () => outbound.close(),
+    close: async () => outbound?.close(),
   };
 }
 

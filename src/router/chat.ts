@@ -10,7 +10,7 @@ import type { ChatRequest } from '../protocol/chat-request.ts';
 import type { ChatResult } from '../protocol/chat-result.ts';
 import type { ChatChunk } from '../protocol/chunk.ts';
 import { isJsonObject } from '../protocol/json.ts';
-import { checkSaid, parseChatRequest } from '../protocol/parse-chat-request.ts';
+import { checkSaid, namesMedia, parseChatRequest } from '../protocol/parse-chat-request.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
 import { answerComplete } from '../runtime/chat/answer-complete.ts';
 import { ChatStreamSource, chunksOf } from '../runtime/chat/chat-stream.ts';
@@ -18,6 +18,7 @@ import {
   type CallerSignal,
   clientSignal,
   type ChatBody,
+  refusePrivateAddresses,
   requestContext,
   type PrepareOptions,
   streamSignal,
@@ -189,10 +190,17 @@ export class ChatService {
     if (!saysMore) return this.#inContext({ request, body, native, onlyTexts: true }, options);
     const unsaid = options.apiFormat === undefined ? checkSaid(request.messages) : undefined;
     if (unsaid !== undefined) throw errorOfFault(unsaid);
-    if (!needsRepair(request.messages)) return this.#inContext({ request, body, native }, options);
+    const checked = { request, body, native };
+    if (native?.requiredBy === undefined && !namesMedia(request.messages)) return this.#repaired(checked, options);
+    return andThen(refusePrivateAddresses(body), () => this.#repaired(checked, options));
+  }
+
+  #repaired(checked: CheckedChat, options: PrepareOptions): MaybePromise<PreparedRequest> {
+    const { request } = checked;
+    if (!needsRepair(request.messages)) return this.#inContext(checked, options);
     return andThen(loadRepair(), ({ repairConversation }) => {
       const { messages, adjustments } = repairConversation(request.messages);
-      return this.#inContext({ request: { ...request, messages }, adjustments, body, native }, options);
+      return this.#inContext({ ...checked, request: { ...request, messages }, adjustments }, options);
     });
   }
 

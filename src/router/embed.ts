@@ -1,13 +1,13 @@
 import { ANONYMOUS } from '../contracts/account.ts';
 import { normalizeEmbeddingRequest } from '../core/normalize/normalize-embedding.ts';
 import type { RoutePlan } from '../core/selection/route-plan.ts';
-import { type EmbeddingRequest, type EmbeddingResult, parseEmbeddingRequest } from '../protocol/embedding.ts';
+import { embeddingItems, type EmbeddingRequest, type EmbeddingResult, parseEmbeddingRequest } from '../protocol/embedding.ts';
 import type { CallOptions, OpenOptions } from './router.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
 import { runEmbeddings, planEmbeddings } from '../runtime/chat/embed.ts';
 import { errorOfFault } from '../runtime/chat/router-errors.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
-import { clientSignal, requestContext } from './incoming.ts';
+import { clientSignal, refusePrivateAddresses, requestContext } from './incoming.ts';
 import type { NormalizedEmbeddingRequest } from '../contracts/request.ts';
 import { firstProvider } from '../runtime/chat/plan.ts';
 
@@ -72,6 +72,9 @@ export class EmbeddingService {
   }
 
   async #normalize(parsed: EmbeddingRequest, options: OpenOptions): Promise<NormalizedEmbeddingRequest> {
+    if (embeddingItems(parsed.input).some((item) => typeof item === 'object' && 'content' in item)) {
+      await refusePrivateAddresses(parsed);
+    }
     const context = await requestContext(this.#services, { request: parsed }, options);
     const normalized = normalizeEmbeddingRequest(parsed, context, this.#services.facts);
     if (!normalized.ok) throw errorOfFault(normalized.fault);

@@ -3,7 +3,8 @@ import { ANONYMOUS } from '../contracts/account.ts';
 import { traceContextOf } from '../contracts/trace-context.ts';
 import type { OpenOptions } from './router.ts';
 import { batchGenerationId, generationId } from '../protocol/chat-result.ts';
-import { type MaybePromise, onDemand } from '../platform/wait.ts';
+import { andThen, type MaybePromise, onDemand } from '../platform/wait.ts';
+import { allowedPrivateHosts } from '../net/network.ts';
 import type { ApiFormat } from '../formats/api-format.ts';
 import type { InnerCall, RuntimeServices } from '../runtime/chat/services.ts';
 import type { ApiFormatName } from '../protocol/api-format.ts';
@@ -44,6 +45,20 @@ export async function translated(
   if (!translation.ok) throw errorOfFault(translation.fault);
   const { chat, native } = translation.value;
   return { chat, native: native && { ...native, apiFormat } };
+}
+
+const loadAddresses = onDemand(() => import('../net/private-addresses.ts'));
+
+/**
+ * Refuses a body that names an address of a private network as a picture, a file or a video, whoever would fetch it.
+ *
+ * @throws {@link RouterError} that names the place.
+ */
+export function refusePrivateAddresses(body: unknown): MaybePromise<void> {
+  return andThen(loadAddresses(), ({ checkAddresses }) => {
+    const checked = checkAddresses(body, new Set(allowedPrivateHosts()));
+    if (!checked.ok) throw errorOfFault(checked.fault);
+  });
 }
 
 /** What comes with a request, from a client or from within. */

@@ -66,7 +66,6 @@ async function open({ withOcr = false, threads = false, ...options }: SceneOptio
     quirks: dialect,
   });
   const plugin = fileParser({
-    outbound: { allowedHosts: [site.host] },
     // Threads have their own test, and one here; they take half a second each.
     reader: localPdfReader(threads ? {} : { run: createPdfRunner() }),
     ...(withOcr ? { ocr: mistralOcr({ apiKey: 'ocr-key', baseURL: ocr.baseURL, pricePerPage: 0.01 }) } : {}),
@@ -76,6 +75,7 @@ async function open({ withOcr = false, threads = false, ...options }: SceneOptio
     providers: [provider],
     plugins: [plugin],
     allowAnonymous: true,
+    net: { allowPrivate: [site.host] },
     fallback: { maxAttempts: 1 },
     on: { warning: () => {} },
   });
@@ -387,7 +387,7 @@ describe('a file that cannot be used', () => {
       'leads into the network',
       { file_data: 'http://169.254.169.254/latest' },
       400,
-      'file_data cannot be fetched: The URL must lead to a host on the public internet',
+      'file_data must lead to a host on the public internet: send a data URL instead, or have the operator name the host in net.allowPrivate.',
     ],
     ['leads to a large file', { file_data: '/big.pdf' }, 413, 'file_data is larger than 2 MB'],
     ['leads nowhere', { file_data: '/none.pdf' }, 400, 'file_data leads to an answer of 404, not to a file'],

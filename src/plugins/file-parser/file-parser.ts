@@ -7,7 +7,7 @@ import type { ChunkTransform, Plugin, RequestChange } from '../../contracts/plug
 import { definePlugin, unaskedFor } from '../../core/pipeline/define-plugin.ts';
 import { checkShape } from '../../platform/check-options.ts';
 import { wholeNumber, milliseconds, type OptionShape, withFunctions } from '../../options/values.ts';
-import { createOutbound, type OutboundOptions } from '../../net/outbound.ts';
+import { createOutbound, type OutboundOptions, outboundToFiles } from '../../net/outbound.ts';
 import { type FileParserRequestOptions, parseFileParserOptions, type PdfEngine } from '../../protocol/web-options.ts';
 import type { ChatResult } from '../../protocol/chat-result.ts';
 import type { JsonObject } from '../../protocol/json.ts';
@@ -63,7 +63,7 @@ export function fileParser(options: FileParserOptions = {}): Plugin<FileParserRe
   const usual = ocr === undefined ? 'cloudflare-ai' : 'mistral-ocr';
   let outbound: Outbound | undefined;
   const sources = {
-    outbound: () => (outbound ??= createOutbound(options.outbound ?? {}, systemEnvironment())),
+    outbound: () => (outbound ??= createOutbound(outboundToFiles(options.outbound), systemEnvironment())),
     store,
     maxBytes,
   };
