@@ -33,7 +33,15 @@ import { LEDGER, type LedgerOptions } from './ledger.ts';
 import { PLUGIN_DEFAULT, type PluginDefault, ROUTING_POLICY, type RoutingPolicy } from '../options/accounts.ts';
 import { SELECTION, type SelectionPolicy, TUNING, type Tuning } from '../options/selection.ts';
 import { FALLBACK, type FallbackPolicy, TIMEOUTS, type Timeouts } from '../options/fallback.ts';
-import { BRANDS, CORS, type Cors, KEEP_ALIVE, type KeepAlive, ROUTER_NETWORK, type RouterNetworkOptions } from '../options/http.ts';
+import {
+  BRANDS,
+  CORS,
+  type Cors,
+  KEEP_ALIVE,
+  type KeepAlive,
+  ROUTER_NETWORK,
+  type RouterNetworkOptions,
+} from '../options/http.ts';
 import { MODEL_INFO, type ModelInfo } from '../options/model-info.ts';
 import { type DeclaredRequestLimits, REQUEST_LIMITS } from '../options/limits.ts';
 import { type Alias, MIRRORED, type Rule, RULE, SPLIT } from '../options/rules.ts';

@@ -1,7 +1,12 @@
 import { ANONYMOUS } from '../contracts/account.ts';
 import { normalizeEmbeddingRequest } from '../core/normalize/normalize-embedding.ts';
 import type { RoutePlan } from '../core/selection/route-plan.ts';
-import { embeddingItems, type EmbeddingRequest, type EmbeddingResult, parseEmbeddingRequest } from '../protocol/embedding.ts';
+import {
+  embeddingItems,
+  type EmbeddingRequest,
+  type EmbeddingResult,
+  parseEmbeddingRequest,
+} from '../protocol/embedding.ts';
 import type { CallOptions, OpenOptions } from './router.ts';
 import type { ItemOptions, PreparedCall } from '../runtime/batches/item-calls.ts';
 import { runEmbeddings, planEmbeddings } from '../runtime/chat/embed.ts';

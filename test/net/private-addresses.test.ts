@@ -71,7 +71,10 @@ function spellings(address: string): readonly string[] {
     parts.map((part) => `0${part.toString(8)}`).join('.'),
     `${first}.${second}.${third * 256 + fourth}`,
     address.replaceAll('.', '。'),
-    address.split('').map((sign) => (sign === '.' ? sign : `%3${sign}`)).join(''),
+    address
+      .split('')
+      .map((sign) => (sign === '.' ? sign : `%3${sign}`))
+      .join(''),
     `[::ffff:${address}]`,
     `[64:ff9b::${address}]`,
     // Readers differ: eight, or ten with a zero before it.
@@ -79,7 +82,15 @@ function spellings(address: string): readonly string[] {
   ];
 }
 
-const NAMES = ['localhost', 'LOCALHOST.', 'a.localhost', 'metadata.google.internal', 'nas.local', 'x.home.arpa', 'vllm'];
+const NAMES = [
+  'localhost',
+  'LOCALHOST.',
+  'a.localhost',
+  'metadata.google.internal',
+  'nas.local',
+  'x.home.arpa',
+  'vllm',
+];
 
 const privateHost = oneof(
   constantFrom(...SPECIAL_ADDRESSES).chain((address) => constantFrom(...spellings(address))),
@@ -89,20 +100,25 @@ const privateHost = oneof(
 );
 
 const privateUrl = tuple(
-    constantFrom('http://', 'https://', 'HTTP://', 'Https://'),
-    privateHost,
-    constantFrom('', ':80', ':8000', ':443'),
-    constantFrom('', '/', '/a.png', '/latest/meta-data/?x=https://a.example', '#@a.example'),
-  )
-  .map((parts) => parts.join(''));
+  constantFrom('http://', 'https://', 'HTTP://', 'Https://'),
+  privateHost,
+  constantFrom('', ':80', ':8000', ':443'),
+  constantFrom('', '/', '/a.png', '/latest/meta-data/?x=https://a.example', '#@a.example'),
+).map((parts) => parts.join(''));
 
 const publicUrl = tuple(
-    constantFrom('http://', 'https://', 'HTTPS://'),
-    constantFrom('a.example', '8.8.8.8', '[2606:4700::1111]', 'cdn.localhost.example', 'internal.example', 'xn--bcher-kva.example'),
-    constantFrom('', ':9000', ':443'),
-    constantFrom('', '/a.png', '/10.0.0.1/a.png?url=http://localhost/', '#http://10.0.0.1'),
-  )
-  .map((parts) => parts.join(''));
+  constantFrom('http://', 'https://', 'HTTPS://'),
+  constantFrom(
+    'a.example',
+    '8.8.8.8',
+    '[2606:4700::1111]',
+    'cdn.localhost.example',
+    'internal.example',
+    'xn--bcher-kva.example',
+  ),
+  constantFrom('', ':9000', ':443'),
+  constantFrom('', '/a.png', '/10.0.0.1/a.png?url=http://localhost/', '#http://10.0.0.1'),
+).map((parts) => parts.join(''));
 
 const NOBODY: ReadonlySet<string> = new Set();
 
@@ -186,7 +202,11 @@ describe('a mount', () => {
         'acme/vectors': { inputModalities: all, outputModalities: ['embeddings'] },
       },
     });
-    const router = createRouter({ providers: [provider], allowAnonymous: true, ...(allowPrivate && { net: { allowPrivate } }) });
+    const router = createRouter({
+      providers: [provider],
+      allowAnonymous: true,
+      ...(allowPrivate && { net: { allowPrivate } }),
+    });
     routers.push(router);
     return router;
   }
@@ -201,7 +221,12 @@ describe('a mount', () => {
         body: JSON.stringify(body('http://169.254.169.254/latest/meta-data/')),
       });
       const text = await sent.text();
-      expect({ route, status: sent.status, names: text.includes(path), says: text.includes('net.allowPrivate') }).toEqual({
+      expect({
+        route,
+        status: sent.status,
+        names: text.includes(path),
+        says: text.includes('net.allowPrivate'),
+      }).toEqual({
         route,
         status: 400,
         names: true,
