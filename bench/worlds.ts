@@ -2,10 +2,15 @@ import { pathToFileURL } from 'node:url';
 import { FALLBACK } from '../src/options/fallback.ts';
 import { fill } from '../src/options/option.ts';
 import {
+  type Better,
+  betterThanRouter,
   compare,
   type Compared,
+  isAlwaysOpen,
   MARGIN,
+  MOST_REFUSED,
   shortfall,
+  shortfallWithRetries,
   throughRouter,
   type TimedReport,
   timesOfAsMany,
@@ -14,12 +19,13 @@ import { deadOnly, evenFailures, evenPoison, type KnownWorld, randomWorld, WORLD
 
 /**
  * Prints whether the router answers fewer requests than programs without one, in random worlds in which endpoints fail
- * some of the time: `npm run bench:worlds`. Options: `--worlds 300`, `--seed 1`, `--requests 1500`,
- * `--kind 'poison'` for kinds whose name holds this, `--world 17` for one world alone.
+ * some of the time: `npm run bench:worlds`. Options: `--worlds 300`, `--from 0` for the number of the first,
+ * `--seed 1`, `--requests 1500`, `--kind 'poison'` for kinds whose name holds this, `--world 17` for one world alone.
  */
 
 interface Settings {
   readonly worlds: number;
+  readonly from: number;
   readonly seed: number;
   readonly requests: number;
   readonly kind: string;
@@ -30,6 +36,8 @@ interface Run {
   readonly index: number;
   readonly known: KnownWorld;
   readonly reports: Compared;
+  /** Who answers more than the router, beyond chance. */
+  readonly better: readonly Better[];
 }
 
 const percent = (value: number): string => `${(value * 100).toFixed(1)} %`;
@@ -45,7 +53,7 @@ function row(figure: string, target: string, value: string, isMet: boolean): str
 /** The kinds of worlds, each with the means over its worlds. */
 function kindsTable(runs: readonly Run[]): string {
   const head =
-    '| Worlds | Number | Answered: router | (a) direct | (b) retried | (c) round robin | (d) oracle | Healthy answered: router | Calls per request: router / (b) / (c) | p99 to the first token beside (c) | Worse than (b) or (c) |';
+    '| Worlds | Number | Answered: router | (a) direct | (b) retried | (c) round robin | (d) oracle | With retries of client libraries: router / (b) / (c) | Healthy answered: router | Refused in vain | Calls per request: router / (b) / (c) | p99 to the first token beside (c) | Worse than (a), (b) or (c), beyond chance |';
   const lines = WORLD_KINDS.flatMap((kind) => {
     const own = runs.filter(({ known }) => known.kind === kind);
     if (own.length === 0) return [];
@@ -60,7 +68,15 @@ function kindsTable(runs: readonly Run[]): string {
         percent(of(({ retried }) => retried.success)),
         percent(of(({ roundRobin }) => roundRobin.success)),
         percent(of(({ oracle }) => oracle.success)),
+        [
+          of(({ retriedRouter }) => retriedRouter.success),
+          of(({ retriedByLibrary }) => retriedByLibrary.success),
+          of(({ roundRobinByLibrary }) => roundRobinByLibrary.success),
+        ]
+          .map(percent)
+          .join(' / '),
         percent(of(({ router }) => router.healthySuccess)),
+        `${(100 * of(({ router }) => router.refusedInVain)).toFixed(2)} %`,
         [
           of(({ router }) => router.attemptsPerRequest),
           of(({ retried }) => retried.attemptsPerRequest),
@@ -69,19 +85,24 @@ function kindsTable(runs: readonly Run[]): string {
           .map((value) => value.toFixed(2))
           .join(' / '),
         `× ${of(({ router, roundRobin }) => p99(router) / p99(roundRobin)).toFixed(2)}`,
-        own.filter(({ reports }) => shortfall(reports) > MARGIN).length,
+        own.filter(({ better }) => better.length > 0).length,
         '',
       ]
         .join(' | ')
         .trim(),
     ];
   });
-  return [head, `|${'---|'.repeat(11)}`, ...lines].join('\n');
+  return [head, `|${'---|'.repeat(13)}`, ...lines].join('\n');
 }
 
 /** What the issue's targets say of the random worlds. */
 function randomRows(runs: readonly Run[]): readonly string[] {
-  const worse = runs.filter(({ reports }) => shortfall(reports) > MARGIN);
+  const worse = runs.filter(({ better }) => better.some(({ own }) => own === 'router'));
+  const worseBehind = runs.filter(({ better }) => better.some(({ own }) => own === 'retriedRouter'));
+  const suspects = runs.filter(({ reports }) => looksWorse(reports));
+  const open = runs.filter(({ known }) => isAlwaysOpen(known));
+  const refusing = open.filter(({ reports }) => refusedInVain(reports) > MOST_REFUSED);
+  const mostRefused = Math.max(0, ...open.map(({ reports }) => refusedInVain(reports)));
   const brownOuts = runs.flatMap(({ known: { share }, reports }) =>
     share === undefined || share === 0 ? [] : [{ share, reports }],
   );
@@ -96,10 +117,22 @@ function randomRows(runs: readonly Run[]): readonly string[] {
   const cost = mean(well.map(({ reports: { router, direct } }) => router.costUsd / direct.costUsd));
   return [
     row(
-      'worlds in which fewer requests are answered than by (a), (b) or (c), beyond 0.2 points',
+      `worlds in which fewer requests are answered than by (a), (b) or (c), beyond 0.2 points and chance (${suspects.length} looked so and were run again)`,
       '0',
       `${worse.length} of ${runs.length}`,
       worse.length === 0,
+    ),
+    row(
+      'the same behind a client library with its retries, beside (b) and (c) with these',
+      '0',
+      `${worseBehind.length} of ${runs.length}`,
+      worseBehind.length === 0,
+    ),
+    row(
+      'worlds without limits and outages in which more than 0.1 % of the requests are refused by the router while an endpoint would have answered; the most',
+      '0',
+      `${refusing.length} of ${open.length}; ${(100 * mostRefused).toFixed(2)} %`,
+      refusing.length === 0,
     ),
     row(
       'upstream calls per request in a brown-out, as many times 1 / (1 − share): the most, and worlds above',
@@ -186,14 +219,31 @@ async function fixedRows({ seed, requests }: Settings): Promise<readonly string[
   return rows;
 }
 
+function refusedInVain({ router, retriedRouter }: Compared): number {
+  return Math.max(router.refusedInVain, retriedRouter.refusedInVain);
+}
+
+function looksWorse(reports: Compared): boolean {
+  return shortfall(reports) > MARGIN || shortfallWithRetries(reports) > MARGIN;
+}
+
 function worstLines(runs: readonly Run[]): readonly string[] {
   return runs
-    .filter(({ reports }) => shortfall(reports) > MARGIN)
-    .toSorted((left, right) => shortfall(right.reports) - shortfall(left.reports))
-    .map(({ index, known, reports: { router, direct, retried, roundRobin } }) => {
-      const others = [direct, retried, roundRobin].map(({ success }) => percent(success)).join(' / ');
-      const failures = Object.entries(router.failures).map(([status, count]) => `${count} × ${status}`);
-      return `| ${index} | ${known.kind} | ${percent(router.success)} | ${others} | ${failures.join(', ')} |`;
+    .flatMap((run) => run.better.map((better) => ({ ...run, better })))
+    .toSorted((left, right) => right.better.by - left.better.by)
+    .map(({ index, known, reports, better: { own, rival, by } }) => {
+      const failures = Object.entries(reports[own].failures).map(([status, count]) => `${count} × ${status}`);
+      const points = `${(100 * by).toFixed(1)} points`;
+      return `| ${index} | ${known.kind} | ${known.world.endpoints.length} | ${percent(reports[own].success)} | ${rival} ${percent(reports[rival].success)} | ${points} | ${failures.join(', ')} |`;
+    });
+}
+
+function refusedLines(runs: readonly Run[]): readonly string[] {
+  return runs
+    .filter(({ known, reports }) => isAlwaysOpen(known) && refusedInVain(reports) > MOST_REFUSED)
+    .map(({ index, known, reports: { router, retriedRouter } }) => {
+      const shares = [router, retriedRouter].map((report) => `${(100 * report.refusedInVain).toFixed(2)} %`);
+      return `| ${index} | ${known.kind} | ${known.world.endpoints.length} | ${shares.join(' / ')} |`;
     });
 }
 
@@ -217,6 +267,7 @@ function settingsOf(words: readonly string[]): Settings {
   const value = (name: string, usual: string): string => words[words.indexOf(`--${name}`) + 1 || words.length] ?? usual;
   return {
     worlds: Number(value('worlds', '300')),
+    from: Number(value('from', '0')),
     seed: Number(value('seed', '1')),
     requests: Number(value('requests', '1500')),
     kind: value('kind', ''),
@@ -229,22 +280,32 @@ async function main(): Promise<void> {
   const startedAt = performance.now();
   const runs: Run[] = [];
   const indexes =
-    settings.world === '' ? Array.from({ length: settings.worlds }, (_, index) => index) : [Number(settings.world)];
+    settings.world === ''
+      ? Array.from({ length: settings.worlds }, (_, index) => settings.from + index)
+      : [Number(settings.world)];
   for (const index of indexes) {
     const known = randomWorld(settings.seed, index, settings.requests);
     if (!known.kind.includes(settings.kind)) continue;
-    runs.push({ index, known, reports: await compare(known.world) });
+    const reports = await compare(known);
+    runs.push({ index, known, reports, better: await betterThanRouter(known, reports) });
   }
-  const isWhole = settings.kind === '' && settings.world === '';
+  const isWhole = settings.kind === '' && settings.world === '' && settings.from === 0;
   console.log(kindsTable(runs));
   console.log('\n| Figure | Target | Value | |\n|---|---|---|---|');
   for (const line of [...randomRows(runs), ...(isWhole ? await fixedRows(settings) : [])]) console.log(line);
   const worst = worstLines(runs);
   if (worst.length > 0) {
     console.log(
-      '\n| World | Kind | Answered: router | (a) / (b) / (c) | Failures of the router |\n|---|---|---|---|---|',
+      '\n| World | Kind | Endpoints | Answered: router | By whom more | In the mean of twelve | Failures of the router |\n|---|---|---|---|---|---|---|',
     );
     for (const line of worst) console.log(line);
+  }
+  const refused = refusedLines(runs);
+  if (refused.length > 0) {
+    console.log(
+      '\n| World | Kind | Endpoints | Refused in vain: router / behind a client library |\n|---|---|---|---|',
+    );
+    for (const line of refused) console.log(line);
   }
   const late = lateLines(runs);
   if (late.length > 0) {

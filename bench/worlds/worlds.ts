@@ -1,6 +1,9 @@
 /** Random worlds in which endpoints fail only some of the time, and worlds that show one figure each. */
 import { TrafficChance } from '../../src/testing/simulate-traffic/chance.ts';
 import type { Outage, PoisonRequests, SimulatedEndpoint, TrafficWorld } from '../../src/entries/testing.ts';
+import { CLIENT_LIBRARIES, type ClientLibrary } from './clients.ts';
+import { around, between, oneOf } from './draws.ts';
+import { FAULTY_KINDS } from './faulty-worlds.ts';
 
 /** A world with what is expected of it. */
 export interface KnownWorld {
@@ -8,10 +11,17 @@ export interface KnownWorld {
   readonly world: TrafficWorld;
   /** Share of the calls that fail at every endpoint, for worlds in which it is the same everywhere. */
   readonly share?: number | undefined;
+  /** True where providers refuse what exceeds a limit, so that requests have to be refused. */
+  readonly isLimited?: boolean | undefined;
+  /** Whose retries programs have that call providers, or the router. */
+  readonly library: ClientLibrary;
 }
 
+/** What a draw of a world decides. */
+export type DrawnWorld = Omit<KnownWorld, 'kind' | 'library'>;
+
 /** Draws one world. */
-type Draw = (chance: TrafficChance, seed: number, requests: number) => Omit<KnownWorld, 'kind'>;
+export type Draw = (chance: TrafficChance, seed: number, requests: number) => DrawnWorld;
 
 /** From the start to the end. */
 const ALWAYS = { fromMs: 0, toMs: Infinity };
@@ -117,12 +127,13 @@ const KINDS: Readonly<Record<string, Draw>> = {
     // In sum a tenth too many, or twice as many.
     const excess = oneOf(chance, [1.1, 2]);
     const traffic = { ...trafficOf(chance, requests), perSecond: excess * perSecond * endpoints.length };
-    return { world: { seed, endpoints, traffic } };
+    return { isLimited: true, world: { seed, endpoints, traffic } };
   },
   'everything is well': (chance, seed, requests) => ({
     share: 0,
     world: { seed, endpoints: endpointsOf(chance, oneOf(chance, [1, 2, 4])), traffic: trafficOf(chance, requests) },
   }),
+  ...FAULTY_KINDS,
 };
 
 /** Names of the kinds, in the order of the table. */
@@ -134,36 +145,21 @@ export function randomWorld(seed: number, index: number, requests: number): Know
   const own = seed * 100_000 + index;
   const drawn = KINDS[kind]?.(new TrafficChance(own, kind), own, requests);
   if (drawn === undefined) throw new RangeError(`There is no kind of world "${kind}"`);
-  return { kind, ...drawn };
+  return { kind, library: oneOf(new TrafficChance(own, 'library'), CLIENT_LIBRARIES), ...drawn };
 }
 
-function randomFailures(
-  chance: TrafficChance,
-  seed: number,
-  requests: number,
-  count: number,
-): Omit<KnownWorld, 'kind'> {
+function randomFailures(chance: TrafficChance, seed: number, requests: number, count: number): DrawnWorld {
   const share = between(chance, 0.05, 0.5);
   const endpoints = endpointsOf(chance, count).map((one) => failing(one, share));
   return { share, world: { seed, endpoints, traffic: trafficOf(chance, requests) } };
 }
 
-function poisoned(
-  chance: TrafficChance,
-  seed: number,
-  requests: number,
-  poison: PoisonRequests,
-): Omit<KnownWorld, 'kind'> {
+function poisoned(chance: TrafficChance, seed: number, requests: number, poison: PoisonRequests): DrawnWorld {
   const endpoints = endpointsOf(chance, oneOf(chance, [1, 2, 4]));
   return { world: { seed, endpoints, traffic: { ...trafficOf(chance, requests), accounts: 5, poison } } };
 }
 
-function breaking(
-  chance: TrafficChance,
-  seed: number,
-  requests: number,
-  at: 'before' | 'after',
-): Omit<KnownWorld, 'kind'> {
+function breaking(chance: TrafficChance, seed: number, requests: number, at: 'before' | 'after'): DrawnWorld {
   const outages: readonly Outage[] = [{ kind: 'break', ...ALWAYS, share: between(chance, 0.1, 0.5), at }];
   const endpoints = endpointsOf(chance, oneOf(chance, [1, 2, 4])).map((one) => ({
     ...one,
@@ -173,7 +169,7 @@ function breaking(
   return { world: { seed, endpoints, traffic: trafficOf(chance, requests) } };
 }
 
-function deadAndBack(chance: TrafficChance, seed: number, requests: number, count: number): Omit<KnownWorld, 'kind'> {
+function deadAndBack(chance: TrafficChance, seed: number, requests: number, count: number): DrawnWorld {
   const traffic = trafficOf(chance, requests);
   const spanMs = (requests / traffic.perSecond) * 1_000;
   const fromMs = between(chance, 0.2, 0.5) * spanMs;
@@ -225,18 +221,6 @@ function trafficOf(chance: TrafficChance, requests: number): DrawnTraffic {
     answerTokens: 80,
     streaming: oneOf(chance, [1, 1, 0.5, 0]),
   };
-}
-
-function between(chance: TrafficChance, low: number, high: number): number {
-  return low + (high - low) * chance.uniform();
-}
-
-function around(chance: TrafficChance, median: number): number {
-  return chance.around(median, 0.7);
-}
-
-function oneOf<Value>(chance: TrafficChance, values: readonly [Value, ...Value[]]): Value {
-  return values[Math.floor(chance.uniform() * values.length)] ?? values[0];
 }
 
 /** Endpoints that differ in nothing, for the worlds of one figure. */

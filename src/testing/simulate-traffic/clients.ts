@@ -6,7 +6,9 @@ import type { ChatRequest } from '../../protocol/chat-request.ts';
 import type { SimulatedServer } from './simulated-server.ts';
 import { SIMULATED_MODEL } from './world.ts';
 import type { ProviderReply } from '../../contracts/provider-reply.ts';
-import { type AttemptFailure, FAILURE_RULES } from '../../contracts/failure.ts';
+import { failedReply } from '../../contracts/provider.ts';
+import { failure } from '../../contracts/failure.ts';
+import { readByClient, readByRouter, thrownByClient } from './faults.ts';
 
 /** Whatever answers requests as a router does: a router, or a client to compare it with. */
 export interface TrafficClient {
@@ -33,7 +35,10 @@ export function providersOf(servers: readonly SimulatedServer[]): readonly Provi
       const { tag } = call.endpoint;
       const server = own.find(({ endpoint }) => tag === slug || tag === `${slug}/${endpoint.name}`);
       if (server === undefined) throw new RangeError(`a call is for an endpoint of its provider, not for "${tag}"`);
-      return server.answer(call);
+      return server.answer(call).then((reply): ProviderReply => {
+        if (reply.type === 'refused') return failedReply(readByRouter(reply.response, server.wallClock()));
+        return reply.type === 'garbled' ? reply.reply : reply;
+      });
     },
   }));
 }
@@ -45,29 +50,40 @@ export function directClient(servers: readonly SimulatedServer[], name: string):
     const names = servers.map(({ endpoint }) => `"${endpoint.name}"`).join(', ');
     throw new RangeError(`The world has no endpoint "${name}"; it has ${names}`);
   }
-  const open = ({ metadata, stream }: ChatRequest, signal: AbortSignal): Promise<ProviderReply> =>
-    server.answer({ request: { metadata: metadata ?? undefined, stream: stream === true }, signal });
+  const open = async (
+    { metadata, stream }: ChatRequest,
+    { account, signal = new AbortController().signal }: CallOptions,
+  ): Promise<ProviderReply> => {
+    const request = { metadata: metadata ?? undefined, stream: stream === true };
+    const reply = await server.answer({ request, signal, apiKey: ownKey(account) });
+    if (reply.type === 'refused') throw readByClient(reply.response, server.wallClock());
+    const isInBand = reply.type === 'garbled';
+    const own = isInBand ? reply.reply : reply;
+    if (own.type === 'failed') throw thrownByClient(own.failure, isInBand);
+    return own;
+  };
   return {
-    async chat(request, { signal = new AbortController().signal } = {}) {
-      const reply = await open({ ...request, stream: false }, signal);
-      if (reply.type === 'failed') throw thrown(reply.failure);
-      return reply;
-    },
-    async *stream(request, { signal = new AbortController().signal } = {}) {
-      const reply = await open({ ...request, stream: true }, signal);
-      if (reply.type === 'failed') throw thrown(reply.failure);
-      if (reply.type === 'whole') return yield reply.result;
+    chat: (request, options = {}) => open({ ...request, stream: false }, options),
+    async *stream(request, options = {}) {
+      const reply = await open({ ...request, stream: true }, options);
+      if (reply.type !== 'stream') return yield reply;
+      let parts = 0;
       for (let pieces = await reply.stream.read(); pieces !== undefined; pieces = await reply.stream.read()) {
         for (const piece of pieces) {
-          if (typeof piece !== 'string' && piece.type === 'failure') throw thrown(piece.failure);
+          if (typeof piece !== 'string' && piece.type === 'failure') throw thrownByClient(piece.failure, true);
+          parts += 1;
           yield piece;
         }
       }
+      if (parts === 0) throw thrownByClient(NOTHING, true);
     },
   };
 }
 
-function thrown({ kind, message, retryAfterMs }: AttemptFailure): RouterError {
-  const { status, errorType } = FAILURE_RULES[kind];
-  return new RouterError({ status, errorType, message, retryAfterMs });
+const NOTHING = failure('bad_response', 'The stream ended with nothing in it');
+
+/** The key that an account brings for any provider: in a simulated world they are all the same. */
+function ownKey(account: CallOptions['account']): string | undefined {
+  const [own] = Object.values(account?.providerKeys ?? {});
+  return typeof own?.apiKey === 'string' ? own.apiKey : undefined;
 }

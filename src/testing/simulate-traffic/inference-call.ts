@@ -46,6 +46,8 @@ export class Work {
 export interface SimulatedTurn {
   /** Distinguishes the request from all others. */
   readonly id: string;
+  /** Account that sends it, where accounts have keys of their own. */
+  readonly key?: string | undefined;
   /** Session that prompt caches know it by. */
   readonly session: string;
   readonly promptTokens: number;

@@ -4,6 +4,16 @@ import { Bursts } from './bursts.ts';
 import { TrafficChance } from './chance.ts';
 import type { Outage, RandomOutages, SimulatedEndpoint } from './world.ts';
 
+/** Failures of single calls. */
+export type Fault = Extract<Outage, { kind: 'fault' }>;
+
+/** One that calls of a moment may meet. */
+export interface PresentFault {
+  readonly fault: Fault;
+  /** Share of the calls that meet it now. */
+  readonly share: number;
+}
+
 /** How an endpoint is at one moment. */
 export interface EndpointState {
   /** `down` fails at once, `hanging` never answers. */
@@ -16,6 +26,7 @@ export interface EndpointState {
   readonly failMs: number | undefined;
   /** Share of the streams that end early, before or after the first token. */
   readonly breaks: { readonly before: number; readonly after: number };
+  readonly faults: readonly PresentFault[];
   readonly price: Price;
   /** Number of the outage among those of its endpoint in which nothing answers; undefined when something does. */
   readonly dead: number | undefined;
@@ -32,6 +43,18 @@ export interface DeadTime {
 const KINDS = ['fail', 'hang', 'slow', 'brownout'] as const;
 const ERRORS = 0.4;
 const BREAKS = 0.5;
+const FAULTS = 0.1;
+
+/** An outage in which some calls fail and others do not. */
+type PartialOutage = Extract<Outage, { kind: 'brownout' | 'fault' }>;
+
+function failsSome(outage: Outage): outage is PartialOutage {
+  return outage.kind === 'brownout' || outage.kind === 'fault';
+}
+
+function shareOf(outage: PartialOutage): number {
+  return outage.kind === 'brownout' ? (outage.errors ?? ERRORS) : (outage.share ?? FAULTS);
+}
 
 /** Everything that is ever wrong with one endpoint. */
 export class OutageSchedule {
@@ -45,8 +68,9 @@ export class OutageSchedule {
     this.#price = withCache(endpoint.price);
     this.#outages = [...(endpoint.outages ?? []), ...random];
     for (const outage of this.#outages) {
-      if (outage.kind !== 'brownout' || outage.burstMs === undefined) continue;
-      const { errors = ERRORS, burstMs, fromMs } = outage;
+      if (!failsSome(outage) || outage.burstMs === undefined) continue;
+      const { burstMs, fromMs } = outage;
+      const errors = shareOf(outage);
       // Endpoints of one provider with the same brown-out draw the same bursts.
       const chance = new TrafficChance(
         seed,
@@ -64,6 +88,7 @@ export class OutageSchedule {
     let failMs: number | undefined;
     let price = this.#price;
     const breaks = { before: 0, after: 0 };
+    const faults: PresentFault[] = [];
     for (const outage of this.#outages) {
       if (ms < outage.fromMs || ms >= outage.toMs) continue;
       switch (outage.kind) {
@@ -83,13 +108,16 @@ export class OutageSchedule {
         case 'brownout':
           slowness *= outage.factor ?? 6;
           failMs ??= outage.failMs;
-          errors = Math.max(errors, this.#errorsOf(outage, ms));
+          errors = Math.max(errors, this.#shareOf(outage, ms));
           break;
         case 'break': {
           const { at: moment = 'after', share = BREAKS } = outage;
           breaks[moment] = Math.max(breaks[moment], share);
           break;
         }
+        case 'fault':
+          faults.push({ fault: outage, share: this.#shareOf(outage, ms) });
+          break;
         case 'price':
           price = withCache(outage.price);
       }
@@ -101,15 +129,22 @@ export class OutageSchedule {
       errors,
       failMs,
       breaks,
+      faults,
       price,
       dead: dead < 0 ? undefined : dead,
-      impaired: mode !== 'up' || slowness > 1 || errors > 0 || breaks.before > 0 || breaks.after > 0,
+      impaired:
+        mode !== 'up' ||
+        slowness > 1 ||
+        errors > 0 ||
+        breaks.before > 0 ||
+        breaks.after > 0 ||
+        faults.some(({ share }) => share > 0),
     };
   }
 
-  #errorsOf(outage: Extract<Outage, { kind: 'brownout' }>, ms: number): number {
+  #shareOf(outage: PartialOutage, ms: number): number {
     const bursts = this.#bursts.get(outage);
-    if (bursts === undefined) return outage.errors ?? ERRORS;
+    if (bursts === undefined) return shareOf(outage);
     return bursts.includes(ms) ? 1 : 0;
   }
 

@@ -1,8 +1,9 @@
 /** The report of simulated traffic. */
 import { BlockCache } from './block-cache.ts';
-import { type SimulatedServer, USUAL_CACHE_MS, costOf, RateBucket } from './simulated-server.ts';
+import { type SimulatedServer, USUAL_CACHE_MS, costOf } from './simulated-server.ts';
 import type { Price } from '../../catalog/price.ts';
 import type { DeadTime, OutageSchedule } from './outages.ts';
+import { RateLimiter } from './rate-limits.ts';
 import type { SimulatedEndpoint } from './world.ts';
 import type { SimulatedTurn } from './inference-call.ts';
 
@@ -40,6 +41,11 @@ export interface TrafficFigures {
   readonly answerMs: TimePercentiles;
   /** Requests by the status in which they failed. */
   readonly failures: Readonly<Record<number, number>>;
+  /**
+   * Share of the requests that ended with a refusal of the router itself (`capacity_exhausted`, `temporarily_unavailable`)
+   * at a moment at which an endpoint would have answered their next call.
+   */
+  readonly refusedInVain: number;
 }
 
 /** What a simulation shows. */
@@ -99,6 +105,8 @@ export interface RequestLog {
   /** Milliseconds to the first token of a stream, or to the non-streaming response. */
   tookMs: number | undefined;
   status: number;
+  /** Whether a router refused it while an endpoint would have answered. */
+  isRefusedInVain: boolean;
   /** Dead times that it met, each once. */
   readonly met: Set<string>;
 }
@@ -190,6 +198,7 @@ function figuresOf(logs: readonly RequestLog[]): TrafficFigures {
     firstTokenMs: percentiles(answered.filter(({ stream }) => stream)),
     answerMs: percentiles(answered.filter(({ stream }) => !stream)),
     failures,
+    refusedInVain: logs.length === 0 ? 0 : logs.filter((log) => log.isRefusedInVain).length / logs.length,
   };
 }
 
@@ -303,7 +312,7 @@ function total(logs: readonly RequestLog[], amount: (log: RequestLog) => number)
 interface Known {
   readonly endpoint: SimulatedEndpoint;
   readonly schedule: OutageSchedule;
-  readonly bucket: RateBucket | undefined;
+  readonly limiter: RateLimiter | undefined;
   readonly cached: Map<string, { readonly tokens: number; readonly untilMs: number }>;
   readonly blocks: BlockCache;
   /** Times at which it was chosen. */
@@ -322,7 +331,7 @@ export class Oracle {
     this.#known = servers.map(({ endpoint, schedule }) => ({
       endpoint,
       schedule,
-      bucket: endpoint.rate && new RateBucket(endpoint.rate),
+      limiter: endpoint.rate && new RateLimiter(endpoint.rate),
       cached: new Map(),
       blocks: new BlockCache(endpoint.cacheMs ?? USUAL_CACHE_MS),
       chosenAt: [],
@@ -335,13 +344,13 @@ export class Oracle {
     let best: { readonly listUsd: number; readonly price: Price; readonly known: Known } | undefined;
     for (const known of this.#known) {
       const { impaired, price } = known.schedule.at(nowMs);
-      if (impaired || known.bucket?.hasOne(nowMs) === false) continue;
+      if (impaired || known.limiter?.has(nowMs, turn, turn.key) === false) continue;
       const listUsd = costOf(price, promptTokens, 0, answerTokens);
       if (best === undefined || listUsd < best.listUsd) best = { listUsd, price, known };
     }
     if (best === undefined) return undefined;
-    const { bucket, chosenAt } = best.known;
-    bucket?.take(nowMs);
+    const { limiter, chosenAt } = best.known;
+    limiter?.take(nowMs, turn, turn.key);
     chosenAt.push(nowMs);
     return costOf(best.price, promptTokens, fromCache(best.known, turn, nowMs), answerTokens);
   }

@@ -17,6 +17,7 @@ import { blocksOf, type PlannedSession, planTraffic, type TrafficPlan } from './
 import { VirtualClock } from './virtual-clock.ts';
 import { SIMULATED_MODEL, type TracedRequest, type TrafficWorld } from './world.ts';
 import type { SimulatedTurn } from './inference-call.ts';
+import type { Account } from '../../options/accounts.ts';
 
 /** What a simulated instance of the router must be made with. */
 export interface SimulatedSetup {
@@ -42,6 +43,8 @@ export interface SimulatedWire {
 /** Text that prompts are cut from. The router counts four characters as a token, and so does this. */
 const TEXT = 'The quick brown fox jumps over the lazy dog while nobody is watching it. '.repeat(2_000);
 const CHARACTERS_PER_TOKEN = 4;
+/** What a router says where it makes no call, because all endpoints seem to fail or to be full. */
+const REFUSALS: ReadonlySet<string> = new Set(['capacity_exhausted', 'temporarily_unavailable']);
 /** What requests with tools offer. */
 const TOOLS = [
   {
@@ -199,6 +202,7 @@ class Simulation implements CallBook {
       if (client === undefined) break;
       const { answerTokens, poison } = planned;
       const turn: SimulatedTurn = {
+        key: this.#world.traffic?.ownKeys === true ? session.account : undefined,
         id: traced === undefined ? `${session.id}/${index}` : `request-${this.#logs.length}`,
         session: session.id,
         promptTokens,
@@ -241,12 +245,13 @@ class Simulation implements CallBook {
       isBroken: false,
       tookMs: undefined,
       status: 200,
+      isRefusedInVain: false,
       met: new Set(),
     };
     this.#logs.push(log);
     this.#open.set(turn.id, { turn, log });
     const request = { ...body, metadata: { simulated: turn.id } };
-    const options = account === undefined ? {} : { account: { id: account } };
+    const options = account === undefined ? {} : { account: { id: account, ...this.#ownKeys(turn) } };
     try {
       let firstMs: number | undefined;
       if (stream) for await (const _ of client.stream(request, options)) firstMs ??= this.#clock.elapsedMs;
@@ -255,7 +260,16 @@ class Simulation implements CallBook {
     } catch (error) {
       if (!RouterError.isInstance(error)) throw error;
       log.status = error.status;
+      log.isRefusedInVain =
+        REFUSALS.has(error.availability?.code ?? '') &&
+        this.#servers.some((server) => server.wouldAnswer(turn, log.calls + 1));
     }
+  }
+
+  #ownKeys({ key }: SimulatedTurn): Pick<Account, 'providerKeys'> {
+    if (key === undefined) return {};
+    const slugs = this.#servers.map(({ endpoint: { name, provider = name } }) => provider);
+    return { providerKeys: Object.fromEntries(slugs.map((slug) => [slug, { apiKey: key }])) };
   }
 
   #isInSurge(ms: number): boolean {

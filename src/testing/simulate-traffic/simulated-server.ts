@@ -6,12 +6,14 @@ import { BlockCache } from './block-cache.ts';
 import { TrafficChance } from './chance.ts';
 import { Work, type SimulatedTurn } from './inference-call.ts';
 import { InferenceServer } from './inference-server.ts';
-import type { OutageSchedule } from './outages.ts';
+import type { Fault, OutageSchedule, PresentFault } from './outages.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 import { type TrafficToolCall, toolCall } from './tool-calls.ts';
-import type { PoisonRequests, SimulatedEndpoint, SimulatedRateLimit } from './world.ts';
+import { adviceHeaders, isInBand, type RefusedResponse, replyOf, streamOf } from './faults.ts';
+import { RateLimiter } from './rate-limits.ts';
+import type { PoisonRequests, SimulatedAdvice, SimulatedEndpoint } from './world.ts';
 import type { PieceStream, ProviderReply } from '../../contracts/provider-reply.ts';
-import { type AttemptFailure, failure } from '../../contracts/failure.ts';
+import { failure } from '../../contracts/failure.ts';
 import type { ReportedUsage, UpstreamResult } from '../../contracts/stream-piece.ts';
 
 /** What a simulated endpoint reads of a call. */
@@ -19,7 +21,17 @@ export interface SimulatedCall {
   readonly request: Pick<ProviderCall['request'], 'metadata' | 'stream'> &
     Partial<Pick<ProviderCall['request'], 'tools'>>;
   readonly signal: AbortSignal;
+  /** Key that the account brought; the shared one where it brought none. */
+  readonly apiKey?: ProviderCall['apiKey'];
 }
+
+/** A reply, or a response that a router and other programs read each in their own way. */
+export type ServerReply =
+  | ProviderReply
+  /** A response with an error status. */
+  | { readonly type: 'refused'; readonly response: RefusedResponse }
+  /** A non-streaming response with status 200 whose body is no answer. */
+  | { readonly type: 'garbled'; readonly reply: ProviderReply };
 
 /** What endpoints report about the calls they got. */
 export interface CallBook {
@@ -61,7 +73,7 @@ export class SimulatedServer {
   readonly #clock: VirtualClock;
   readonly #seed: number;
   readonly #book: CallBook;
-  readonly #bucket: RateBucket | undefined;
+  readonly #limiter: RateLimiter | undefined;
   /** Prompts in the cache, by session. */
   readonly #cached = new Map<string, { readonly tokens: number; readonly untilMs: number }>();
   /** Prompts in the cache, block by block. */
@@ -75,7 +87,7 @@ export class SimulatedServer {
     this.#clock = clock;
     this.#seed = seed;
     this.#book = book;
-    this.#bucket = endpoint.rate && new RateBucket(endpoint.rate);
+    this.#limiter = endpoint.rate && new RateLimiter(endpoint.rate);
     const { cacheMs, inference } = endpoint;
     this.#blocks = new BlockCache(cacheMs ?? USUAL_CACHE_MS);
     this.#inference =
@@ -86,7 +98,7 @@ export class SimulatedServer {
   /** Its offer of the simulated model, as a router gets it. */
   declaration(): EndpointDeclaration {
     const { endpoint, schedule } = this;
-    const startSeconds = this.#clock.environment(0).wallClock() / 1_000;
+    const startSeconds = this.wallClock() / 1_000;
     return {
       ...(endpoint.provider === undefined ? {} : { tag: endpoint.name }),
       ...(endpoint.declaresPrice === false ? {} : { price: schedule.declaredPrice(startSeconds) }),
@@ -95,9 +107,14 @@ export class SimulatedServer {
     };
   }
 
-  answer(call: SimulatedCall): Promise<ProviderReply> {
+  /** Epoch milliseconds, as its world has them. */
+  wallClock(): number {
+    return this.#clock.environment(0).wallClock();
+  }
+
+  answer(call: SimulatedCall): Promise<ServerReply> {
     const startedMs = this.#clock.elapsedMs;
-    const { mode, slowness, errors, failMs, breaks, dead } = this.schedule.at(startedMs);
+    const { mode, slowness, errors, failMs, breaks, faults, dead } = this.schedule.at(startedMs);
     const turn = this.#book.turnOf(call);
     const attempt = this.#book.called(call, this.endpoint.name, dead);
     // Luck belongs to the request: its first call has the same wherever it goes, and so has each further one. Two routers
@@ -110,9 +127,15 @@ export class SimulatedServer {
     const breaksAfter = chance.uniform() < breaks.after;
     const hasTools = (call.request.tools?.length ?? 0) > 0;
     const tool = hasTools ? toolCall({ isBroken: chance.uniform() < (this.endpoint.brokenToolCalls ?? 0) }) : undefined;
+    const fault = drawnFault(faults, chance);
     if (mode === 'down') return this.#after(call, failMs ?? FAILURE_MS, () => failedReply(OUT));
-    const waitMs = this.#bucket?.take(startedMs) ?? 0;
-    if (waitMs > 0) return this.#after(call, FAILURE_MS, () => failedReply(this.#limited(waitMs)));
+    const refused = this.#refused(turn, call.apiKey !== undefined);
+    if (refused !== undefined) return this.#after(call, FAILURE_MS, () => refused);
+    if (fault !== undefined && fault.as !== 'cut' && mode === 'up') {
+      return this.#after(call, fault.as === 'silence' ? Infinity : (fault.failMs ?? FAILURE_MS), () =>
+        this.#faultReply(fault, call),
+      );
+    }
     if (turn.poison !== undefined && this.#chokesOn(turn.poison) && mode === 'up') {
       return this.#after(call, turn.poison.failMs ?? FAILURE_MS, () => failedReply(CHOKED));
     }
@@ -135,7 +158,7 @@ export class SimulatedServer {
       if (costs) this.#book.chargedInVain(call, this.#priceOf(call, 0, work?.cachedTokens).usd);
     });
     const answerMs = fails ? (failMs ?? firstTokenMs) : firstTokenMs;
-    return this.#after(call, mode === 'hanging' ? Infinity : answerMs, () => {
+    return this.#after<ServerReply>(call, mode === 'hanging' ? Infinity : answerMs, () => {
       const after = this.schedule.at(this.#clock.elapsedMs).mode;
       if (after === 'hanging') return new Promise<ProviderReply>(() => {});
       if (fails || after === 'down') {
@@ -147,10 +170,50 @@ export class SimulatedServer {
         return brokenReply(call);
       }
       const deliver = (): ProviderReply | Promise<ProviderReply> =>
-        breaksAfter ? this.#cutOff(call, finish) : this.#deliver(call, startedMs, finish, { tool, work });
+        breaksAfter || fault?.as === 'cut'
+          ? this.#cutOff(call, finish)
+          : this.#deliver(call, startedMs, finish, { tool, work });
       if (work === undefined || this.#inference === undefined) return deliver();
       return work.begin(this.#inference, call.signal).then(deliver);
     });
+  }
+
+  /** Whether a call would be answered that began now, the n-th of its request. */
+  wouldAnswer(turn: SimulatedTurn, attempt: number): boolean {
+    const now = this.#clock.elapsedMs;
+    const { mode, errors, breaks, faults } = this.schedule.at(now);
+    const chance = new TrafficChance(this.#seed, `call ${attempt} of ${turn.id}`);
+    chance.normal();
+    const drawn = [chance.uniform() < errors, chance.uniform() < breaks.before, chance.uniform() < breaks.after];
+    const isPoison = turn.poison !== undefined && this.#chokesOn(turn.poison);
+    if (mode !== 'up' || isPoison || drawn.includes(true) || drawnFault(faults, chance) !== undefined) return false;
+    const { concurrencyLimit } = this.endpoint;
+    if (concurrencyLimit !== undefined && this.#running >= concurrencyLimit.calls) return false;
+    return this.#limiter?.has(now, turn, turn.key) !== false;
+  }
+
+  /** What a limit of the endpoint says, where it is reached. */
+  #refused(turn: SimulatedTurn, isOwnKey: boolean): ServerReply | undefined {
+    const { concurrencyLimit, rate } = this.endpoint;
+    if (concurrencyLimit !== undefined && this.#running >= concurrencyLimit.calls) {
+      return this.#refusal(429, concurrencyLimit.retryAfter);
+    }
+    const waitMs = this.#limiter?.take(this.#clock.elapsedMs, turn, isOwnKey ? turn.key : undefined) ?? 0;
+    if (waitMs <= 0) return undefined;
+    const { retryAfter: form = 'none' } = rate ?? {};
+    return this.#refusal(429, form === 'none' ? undefined : { form, ms: waitMs });
+  }
+
+  #refusal(status: number, advice: SimulatedAdvice | undefined): ServerReply {
+    const headers = advice === undefined ? {} : adviceHeaders(advice, this.wallClock());
+    return { type: 'refused', response: { status, headers } };
+  }
+
+  #faultReply({ as, retryAfter }: Fault, { request }: SimulatedCall): ServerReply {
+    if (typeof as === 'number') return this.#refusal(as, retryAfter);
+    const reply = replyOf(as, request.stream === true, this.wallClock());
+    if (reply === undefined) throw new RangeError(`a call that fails as "${as}" has no reply`);
+    return reply.type === 'failed' && isInBand(as) ? { type: 'garbled', reply } : reply;
   }
 
   #chokesOn({ at }: PoisonRequests): boolean {
@@ -237,15 +300,6 @@ export class SimulatedServer {
     return Promise.race([ended.then(() => true), this.#after(call, READ_MS, () => false)]);
   }
 
-  #limited(waitMs: number): AttemptFailure {
-    const { retryAfter = 'none' } = this.endpoint.rate ?? {};
-    const requested = retryAfter === 'seconds' ? Math.ceil(waitMs / 1_000) * 1_000 : waitMs;
-    return failure('rate_limited', 'Too many requests', {
-      status: 429,
-      ...(retryAfter === 'none' ? {} : { retryAfterMs: requested }),
-    });
-  }
-
   /** @param computed - Tokens from the cache, where that was found out already. */
   #priceOf(
     call: SimulatedCall,
@@ -298,6 +352,11 @@ export class SimulatedServer {
   }
 }
 
+/** Which of the faults of a moment a call meets; none draws nothing, so that worlds without any stay as they are. */
+function drawnFault(faults: readonly PresentFault[], chance: TrafficChance): Fault | undefined {
+  return faults.find(({ share }) => chance.uniform() < share)?.fault;
+}
+
 const OUT = failure('server', 'The endpoint is out of order', { status: 500 });
 const CHOKED = failure('server', 'The endpoint could not process the request', { status: 500 });
 const CUT = failure('connection', 'The connection was cut before the answer was complete');
@@ -306,16 +365,7 @@ const TEXT = 'done';
 /** An answer whose connection is cut before anything of it has come. */
 function brokenReply({ request }: SimulatedCall): ProviderReply {
   if (!request.stream) return failedReply(CUT);
-  let isOver = false;
-  const stream: PieceStream = {
-    read: () => {
-      if (isOver) return Promise.resolve(undefined);
-      isOver = true;
-      return Promise.resolve([{ type: 'failure', failure: CUT }]);
-    },
-    cancel: () => {},
-  };
-  return { type: 'stream', stream };
+  return { type: 'stream', stream: streamOf([{ type: 'failure', failure: CUT }]) };
 }
 
 /** US dollars for a call. */
@@ -344,32 +394,4 @@ function resultWith(usage: ReportedUsage, tool: TrafficToolCall | undefined): Up
     ],
     usage,
   };
-}
-
-/** A token bucket in virtual time. */
-export class RateBucket {
-  readonly #perMs: number;
-  readonly #burst: number;
-  #tokens: number;
-  #atMs = 0;
-
-  constructor({ perSecond, burst = Math.max(1, 2 * perSecond) }: SimulatedRateLimit) {
-    this.#perMs = perSecond / 1_000;
-    this.#burst = burst;
-    this.#tokens = burst;
-  }
-
-  /** Takes a token; or gives the milliseconds until there is one. */
-  take(nowMs: number): number {
-    this.#tokens = Math.min(this.#burst, this.#tokens + (nowMs - this.#atMs) * this.#perMs);
-    this.#atMs = nowMs;
-    if (this.#tokens < 1) return (1 - this.#tokens) / this.#perMs;
-    this.#tokens -= 1;
-    return 0;
-  }
-
-  /** Whether there is a token now, without taking it. */
-  hasOne(nowMs: number): boolean {
-    return this.#tokens + (nowMs - this.#atMs) * this.#perMs >= 1;
-  }
 }

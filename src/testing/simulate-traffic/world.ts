@@ -9,18 +9,40 @@ export interface LatencyDistribution {
   readonly spread?: number | undefined;
 }
 
+/**
+ * How a response says when to come back: `retry-after-ms`, or `Retry-After` in whole seconds rounded up, in seconds with
+ * decimals, or as a date.
+ */
+export type SimulatedAdviceForm = 'milliseconds' | 'seconds' | 'decimals' | 'date';
+
+/** What a response says about when to come back. */
+export interface SimulatedAdvice {
+  readonly form: SimulatedAdviceForm;
+  /** Milliseconds from the response on. */
+  readonly ms: number;
+}
+
 /** A rate limit, as providers enforce it: a bucket of calls that fills at a constant speed. */
 export interface SimulatedRateLimit {
-  /** Calls that the bucket gains in a second. */
+  /** Calls, or tokens, that the bucket gains in a second. */
   readonly perSecond: number;
-  /** Calls that the bucket holds at most. Default: those of two seconds, at least 1. */
+  /** Calls, or tokens, that the bucket holds at most. Default: those of two seconds, at least 1. */
   readonly burst?: number | undefined;
-  /**
-   * What a 429 says about when to come back: nothing, the time in milliseconds, or the time in whole seconds rounded up.
-   * Default `none`.
-   */
-  readonly retryAfter?: 'none' | 'milliseconds' | 'seconds' | undefined;
+  /** What is counted: calls, or the tokens of their prompts and answers. Default `requests`. */
+  readonly counts?: 'requests' | 'tokens' | undefined;
+  /** Milliseconds of windows at whose beginning the whole amount is there again. Default: a bucket, without windows. */
+  readonly windowMs?: number | undefined;
+  /** Whether accounts with keys of their own (`traffic.ownKeys`) have this limit each. Default false: one for all. */
+  readonly perKey?: boolean | undefined;
+  /** What a 429 says about when to come back. Default `none`. */
+  readonly retryAfter?: 'none' | SimulatedAdviceForm | undefined;
 }
+
+/**
+ * How a single call fails: with an error status; with a connection that is reset; with status 200 and nothing after it,
+ * or an error object; after half of the answer; or never, without a word.
+ */
+export type SimulatedFault = number | 'reset' | 'empty' | 'error in a 200' | 'cut' | 'silence';
 
 /** Something that is wrong with an endpoint for a while. */
 export type Outage = {
@@ -58,6 +80,18 @@ export type Outage = {
       readonly share?: number;
       /** Whether streams break before their first token, or after it, at half of the answer. Default `after`. */
       readonly at?: 'before' | 'after';
+    }
+  | {
+      /** A share of the calls (default 0.1) fails as `as` says. An endpoint may have several; each call meets one at most. */
+      readonly kind: 'fault';
+      readonly as: SimulatedFault;
+      readonly share?: number;
+      /** Milliseconds after which calls fail. Default 60. */
+      readonly failMs?: number;
+      /** What the headers of an error status say. Default: nothing. */
+      readonly retryAfter?: SimulatedAdvice | undefined;
+      /** As in a brown-out: failures come in bursts of so many milliseconds in the mean, in which every call fails. */
+      readonly burstMs?: number | undefined;
     }
   | {
       /** Up for `upMs` (default 20,000), then failing for `downMs` (default 10,000), over and over. */
@@ -116,6 +150,8 @@ export interface SimulatedEndpoint {
   readonly tokensPerSecond?: number | undefined;
   /** Default: no limit. */
   readonly rate?: SimulatedRateLimit | undefined;
+  /** Calls at a time above which it answers 429, and what that says about when to come back. Default: no limit. */
+  readonly concurrencyLimit?: { readonly calls: number; readonly retryAfter?: SimulatedAdvice | undefined } | undefined;
   /** Calls at a time from which on the time to the first token grows with the cube of their number. Default: no end. */
   readonly concurrencyKnee?: number | undefined;
   /**
@@ -209,6 +245,8 @@ export interface SimulatedTraffic {
   readonly named?: number | undefined;
   /** Accounts that sessions come from, equally often: `account-0` and so on. Default: the anonymous account. */
   readonly accounts?: number | undefined;
+  /** Whether every account has a key of its own for every provider, which direct clients send, too. Default false. */
+  readonly ownKeys?: boolean | undefined;
   /** Share of the requests that have tools, and are answered with a call of one. Default 0. */
   readonly tools?: number | undefined;
   /** Default: none. */
