@@ -1,6 +1,6 @@
 /** What simulated traffic is sent through: routers, which get providers, and clients without one. */
 import type { Provider } from '../../contracts/provider.ts';
-import { RouterError } from '../../protocol/router-error.ts';
+import type { RouterError } from '../../protocol/router-error.ts';
 import type { CallOptions } from '../../router/router.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import type { SimulatedServer } from './simulated-server.ts';
@@ -8,7 +8,7 @@ import { SIMULATED_MODEL } from './world.ts';
 import type { ProviderReply } from '../../contracts/provider-reply.ts';
 import { failedReply } from '../../contracts/provider.ts';
 import { failure } from '../../contracts/failure.ts';
-import { readByClient, readByRouter, thrownByClient } from './faults.ts';
+import { CAME_IN_BAND, readByClient, readByRouter, thrownByClient } from './faults.ts';
 
 /** Whatever answers requests as a router does: a router, or a client to compare it with. */
 export interface TrafficClient {
@@ -59,7 +59,7 @@ export function directClient(servers: readonly SimulatedServer[], name: string):
     if (reply.type === 'refused') throw readByClient(reply.response, server.wallClock());
     const isInBand = reply.type === 'garbled';
     const own = isInBand ? reply.reply : reply;
-    if (own.type === 'failed') throw thrownByClient(own.failure, isInBand);
+    if (own.type === 'failed') throw thrownByClient(own.failure, isInBand ? CAME_IN_BAND : {});
     return own;
   };
   return {
@@ -70,12 +70,12 @@ export function directClient(servers: readonly SimulatedServer[], name: string):
       let parts = 0;
       for (let pieces = await reply.stream.read(); pieces !== undefined; pieces = await reply.stream.read()) {
         for (const piece of pieces) {
-          if (typeof piece !== 'string' && piece.type === 'failure') throw thrownByClient(piece.failure, true);
+          if (typeof piece !== 'string' && piece.type === 'failure') throw thrownByClient(piece.failure, CAME_IN_BAND);
           parts += 1;
           yield piece;
         }
       }
-      if (parts === 0) throw thrownByClient(NOTHING, true);
+      if (parts === 0) throw thrownByClient(NOTHING, CAME_IN_BAND);
     },
   };
 }

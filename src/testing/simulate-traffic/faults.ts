@@ -64,16 +64,18 @@ export function readByClient({ status, headers }: RefusedResponse, wallClock: nu
   });
 }
 
-/** Where an error stands in the metadata of what a direct client throws for a failure that came with status 200. */
+/** Name in the metadata of what a direct client throws, where the failure came with status 200. */
 export const IN_BAND = 'in_band';
+
+/** The metadata of such an error. */
+export const CAME_IN_BAND = { [IN_BAND]: true };
 
 /** A failure without an error status, as client libraries meet it: in a connection, or in a response that began well. */
 export function thrownByClient(
   { kind, message, status, retryAfterMs }: AttemptFailure,
-  isInBand: boolean,
+  metadata: RouterError['metadata'] = {},
 ): RouterError {
   const { status: usual, errorType } = FAILURE_RULES[kind];
-  const metadata = isInBand ? { [IN_BAND]: true } : {};
   return new RouterError({ status: status ?? usual, errorType, message, retryAfterMs, metadata });
 }
 
@@ -86,7 +88,11 @@ export function isInBand(fault: SimulatedFault): boolean {
 }
 
 /** The reply to a call that fails so; undefined for one that never comes, and for a status, which has headers of its own. */
-export function replyOf(fault: SimulatedFault, stream: boolean, wallClock: number): ProviderReply | undefined {
+export function replyOf(
+  fault: SimulatedFault,
+  { stream = false }: { readonly stream?: boolean | undefined },
+  wallClock: number,
+): ProviderReply | undefined {
   switch (fault) {
     case 'reset':
       return failedReply(RESET);

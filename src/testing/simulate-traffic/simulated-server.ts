@@ -211,7 +211,7 @@ export class SimulatedServer {
 
   #faultReply({ as, retryAfter }: Fault, { request }: SimulatedCall): ServerReply {
     if (typeof as === 'number') return this.#refusal(as, retryAfter);
-    const reply = replyOf(as, request.stream === true, this.wallClock());
+    const reply = replyOf(as, request, this.wallClock());
     if (reply === undefined) throw new RangeError(`a call that fails as "${as}" has no reply`);
     return reply.type === 'failed' && isInBand(as) ? { type: 'garbled', reply } : reply;
   }
