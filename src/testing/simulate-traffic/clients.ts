@@ -1,6 +1,5 @@
 /** What simulated traffic is sent through: routers, which get providers, and clients without one. */
 import type { Provider } from '../../contracts/provider.ts';
-import type { RouterError } from '../../protocol/router-error.ts';
 import type { CallOptions } from '../../router/router.ts';
 import type { ChatRequest } from '../../protocol/chat-request.ts';
 import type { SimulatedServer } from './simulated-server.ts';
@@ -12,9 +11,9 @@ import { CAME_IN_BAND, readByClient, readByRouter, thrownByClient } from './faul
 
 /** Whatever answers requests as a router does: a router, or a client to compare it with. */
 export interface TrafficClient {
-  /** Resolves with a non-streaming response; rejects with a {@link RouterError} when there is none. */
+  /** Resolves with a non-streaming response; rejects with a `RouterError` when there is none. */
   chat(request: ChatRequest, options?: CallOptions): Promise<unknown>;
-  /** A streaming response: its first part counts as its first token. Throws a {@link RouterError} when it fails. */
+  /** A streaming response: its first part counts as its first token. Throws a `RouterError` when it fails. */
   stream(request: ChatRequest, options?: CallOptions): AsyncIterable<unknown>;
 }
 
