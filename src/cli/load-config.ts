@@ -3,6 +3,7 @@ import { existsSync, watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, resolve, basename, dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { replacement } from '../config/change-config.ts';
 import type { RouterConfig } from '../config/router.ts';
 import type { BuiltInProvider } from '../options/names.ts';
 import { ConfigError, type ConfigProblem } from '../protocol/router-error.ts';
@@ -45,8 +46,38 @@ interface LoadedConfig {
  * @throws {@link ConfigError} when something in it is wrong.
  */
 export async function loadConfig(io: CommandIo, named: string | undefined, reading = 0): Promise<LoadedConfig> {
-  const name = named ?? CONFIG_FILES.find((one) => existsSync(join(io.folder, one)));
+  const name = nameOf(io, named);
   if (name === undefined) return { config: {}, from: 'the environment' };
+  // At the start there is nothing to go on with, so it is waited for. The timer also keeps the process from ending.
+  const notice =
+    reading === 0 ? setInterval(() => io.complain(`Still reading ${name}: ${UNSETTLED}.`), READING_MS) : undefined;
+  const unwatch = watchExit(io, name);
+  try {
+    return await readConfig(io, name, reading);
+  } finally {
+    clearInterval(notice);
+    unwatch();
+  }
+}
+
+/** Milliseconds that a file may take to give its configuration. */
+const READING_MS = 10_000;
+
+const UNSETTLED = `it has not given a configuration within ${READING_MS / 1_000} seconds. Look at what it awaits`;
+
+function nameOf(io: CommandIo, named: string | undefined): string | undefined {
+  return named ?? CONFIG_FILES.find((one) => existsSync(join(io.folder, one)));
+}
+
+/** Says why, where what is read ends the process. Gives what ends the watch. */
+function watchExit(io: CommandIo, name: string): () => void {
+  const say = (code: number): void =>
+    io.complain(`The process ends with code ${code} while ${name} is read: something in it calls process.exit.`);
+  process.once('exit', say);
+  return () => void process.off('exit', say);
+}
+
+async function readConfig(io: CommandIo, name: string, reading: number): Promise<LoadedConfig> {
   const path = resolve(io.folder, name);
   if (!existsSync(path)) throw new CommandError(`${name} is not there.`);
   if (path.endsWith('.json')) return { config: readJsonConfig(await readFile(path, 'utf8'), name), from: name, path };
@@ -202,18 +233,45 @@ interface ConfigurationSource {
 }
 
 /**
- * Reads the configuration again when its file changes and at SIGHUP, and puts it in force. One line says how that went.
+ * Reads the configuration again when its file changes and at SIGHUP, and puts the whole of it in force. One line says how
+ * that went. A later reading takes the place of one that is still under way.
  *
  * @returns What ends it.
  */
 export function reloadConfiguration(router: Router, io: CommandIo, { named, path }: ConfigurationSource): () => void {
   let reading = 0;
+  /** The latest reading that came to an end: what an earlier one gives after that is out of date. */
+  let ended = 0;
   let timer: NodeJS.Timeout | undefined;
-  let last = Promise.resolve();
+  const limits = new Set<NodeJS.Timeout>();
   const reload = (): void => {
     reading += 1;
     const number = reading;
-    last = last.then(() => readAgain(router, io, named, number));
+    const complain = (error: unknown): void => {
+      ended = Math.max(ended, number);
+      const reason = error instanceof Error ? error.message : String(error);
+      const { version } = router.configuration;
+      io.complain(`Configuration ${version} stays in force, because what was read cannot be used: ${reason}`);
+    };
+    const limit = setTimeout(() => {
+      if (number > ended) complain(new CommandError(`${nameOf(io, named) ?? 'the environment'}: ${UNSETTLED}.`));
+    }, READING_MS);
+    limits.add(limit);
+    const apply = async (): Promise<void> => {
+      try {
+        const { config, from } = await readAgain(router, io, named, number);
+        if (number <= ended) return;
+        const { version } = router.update(replacement(config));
+        ended = number;
+        io.print(`Configuration ${version} from ${from} is in force.`);
+      } catch (error) {
+        if (number > ended) complain(error);
+      } finally {
+        clearTimeout(limit);
+        limits.delete(limit);
+      }
+    };
+    void apply();
   };
   const soon = (): void => {
     clearTimeout(timer);
@@ -228,7 +286,9 @@ export function reloadConfiguration(router: Router, io: CommandIo, { named, path
         });
   process.on('SIGHUP', reload);
   return () => {
+    ended = Infinity;
     clearTimeout(timer);
+    for (const limit of limits) clearTimeout(limit);
     watcher?.close();
     process.off('SIGHUP', reload);
   };
@@ -247,22 +307,21 @@ function sameStores(read: RouterConfig['ledger'], router: Router): RouterConfig[
   };
 }
 
-async function readAgain(router: Router, io: CommandIo, named: string | undefined, reading: number): Promise<void> {
-  try {
-    const { config, from } = await loadConfig(io, named, reading);
-    // These belong to the process. Read again they are others, even if they say the same, and nobody else closes them.
-    const { state, batches, webhooks: _webhooks, on: _on, environment: _, ledger, ...rest } = config;
-    const running = router.internals.config;
-    const storage = await running.batches.openStorage();
-    const inUse = new Set<unknown>([running.state, storage, running.ledger?.store]);
-    const stores = [state, batches?.storage, typeof ledger === 'object' ? ledger.store : undefined];
-    await Promise.all(stores.map((store) => (inUse.has(store) ? undefined : store?.close?.())));
-    const kept = sameStores(ledger, router);
-    const { version } = router.update(kept === undefined ? rest : { ...rest, ledger: kept });
-    io.print(`Configuration ${version} from ${from} is in force.`);
-  } catch (error) {
-    if (!(error instanceof CommandError) && !ConfigError.isInstance(error)) throw error;
-    const { version } = router.configuration;
-    io.complain(`Configuration ${version} stays in force, because what was read cannot be used: ${error.message}`);
-  }
+/** Reads what may change. Stores that were made anew by the reading are closed. */
+async function readAgain(
+  router: Router,
+  io: CommandIo,
+  named: string | undefined,
+  reading: number,
+): Promise<Pick<LoadedConfig, 'config' | 'from'>> {
+  const { config, from } = await loadConfig(io, named, reading);
+  // These belong to the process. Read again they are others, even if they say the same, and nobody else closes them.
+  const { state, batches, webhooks: _webhooks, on: _on, environment: _, ledger, ...rest } = config;
+  const running = router.internals.config;
+  const storage = await running.batches.openStorage();
+  const inUse = new Set<unknown>([running.state, storage, running.ledger?.store]);
+  const stores = [state, batches?.storage, typeof ledger === 'object' ? ledger.store : undefined];
+  await Promise.all(stores.map((store) => (inUse.has(store) ? undefined : store?.close?.())));
+  const kept = sameStores(ledger, router);
+  return { config: kept === undefined ? rest : { ...rest, ledger: kept }, from };
 }

@@ -1,9 +1,10 @@
 /** Completes a configuration with its defaults and checks it. */
 import { DOCUMENTATION } from '../platform/documentation.ts';
-import { NO_FACTS } from '../catalog/facts.ts';
+import { type CatalogFacts, NO_FACTS } from '../catalog/facts.ts';
 import { resolveBatches, resolveWebhooks } from './batches.ts';
 import { limitsProblems, resolveLimits } from './limits.ts';
 import { ledgerProblems, resolveLedger } from './ledger.ts';
+import { areSame, FIXED } from './change-config.ts';
 import { fill, type ResolvedOf, sameOption } from '../options/option.ts';
 import { ROUTER, ROUTER_OPTIONS, type RouterConfig } from './router.ts';
 import { FIXED_REQUEST_LIMITS, type RequestLimits } from '../options/limits.ts';
@@ -51,18 +52,11 @@ export interface RunningConfig {
   readonly resolved: ResolvedConfig;
 }
 
-/** Options that belong to the process: what is stored, open or listening cannot change under requests. */
-const FIXED = [
-  'net',
-  'state',
-  'streams',
-  'ledger',
-  'batches',
-  'webhooks',
-  'identitySecret',
-  'environment',
-  'on',
-] as const;
+/** A configuration that another one takes the place of. */
+export interface ReplacedConfig extends RunningConfig {
+  /** Whether the change said something of an option. What the router found itself for one that it did not stays. */
+  readonly names: (option: string) => boolean;
+}
 
 /**
  * Completes a configuration with its defaults.
@@ -73,15 +67,16 @@ const FIXED = [
 export function resolveConfig(
   given: RouterConfig,
   lists: DefaultLists = NO_LISTS,
-  running?: RunningConfig,
+  running?: ReplacedConfig,
 ): ResolvedConfig {
   const faults = [...nodeProblems(), ...optionProblems(ROUTER_OPTIONS, given, ''), ...fixedProblems(given, running)];
   const config = withoutFaults(given, faults);
-  const catalog = attempt(
-    () => (config.catalog === undefined ? catalogFromEnvironment() : readCatalogInput(config.catalog)),
-    NO_FACTS,
-    faults,
-  );
+  const found = running?.resolved;
+  const stays = (name: string): boolean => running !== undefined && !running.names(name);
+  const readCatalog = (): CatalogFacts => {
+    if (found !== undefined && stays('catalog')) return found.catalog;
+    return config.catalog === undefined ? catalogFromEnvironment() : readCatalogInput(config.catalog);
+  };
   const { breaker, rateLimits, budgets, responseCache, allowAnonymous: _, tuning, ...filled } = fill(ROUTER, config);
   const adaptive = adaptivePolicy(tuning);
   const pacer = filled.pacer && pacerPolicy(tuning);
@@ -91,11 +86,14 @@ export function resolveConfig(
   const resolved: ResolvedConfig = {
     ...filled,
     limits,
-    ...attempt(() => chooseProviders(config.providers, lists, environment), NOBODY, faults),
-    catalog,
+    ...(found !== undefined && stays('providers')
+      ? { providers: found.providers, simulatedByDefault: found.simulatedByDefault }
+      : attempt(() => chooseProviders(config.providers, lists, environment), NOBODY, faults)),
+    catalog: attempt(readCatalog, NO_FACTS, faults),
     docsUrl: config.docsUrl ?? `${DOCUMENTATION}/fallback-and-errors.md`,
-    plugins: config.plugins ?? lists.plugins(),
-    serverTools: config.serverTools ?? lists.serverTools(),
+    plugins: config.plugins ?? (found !== undefined && stays('plugins') ? found.plugins : lists.plugins()),
+    serverTools:
+      config.serverTools ?? (found !== undefined && stays('serverTools') ? found.serverTools : lists.serverTools()),
     ...anonymousCallers(config),
     health: {
       breaker: { ...DEFAULT_BREAKER_POLICY, ...(breaker ? {} : NEVER_OPENS) },
@@ -108,11 +106,9 @@ export function resolveConfig(
     hangDetection: filled.hangDetection && hangDetectionPolicy(tuning),
     hedge: filled.hedge && hedgePolicy(tuning),
     usage:
-      running !== undefined && sameUsage(running.given, config)
+      running !== undefined && areSame(USAGE, running.given, config)
         ? running.resolved.usage
         : resolveLimits(rateLimits, budgets, responseCache, { state, shared: sharesState, environment }),
-    // A configuration that says nothing of it, such as a file, does not close a page that the program opened.
-    inspector: config.inspector ?? running?.resolved.inspector,
     ...fixed,
   };
   faults.push(...problemsBetween(resolved, config, faults));
@@ -169,12 +165,13 @@ function requestLimits(given: ResolvedOf<typeof ROUTER>['limits']): RequestLimit
   };
 }
 
-/** Options that may only be left out, or be as they were when the router was made. */
+/** Options that must be as they were when the router was made. */
 function fixedProblems(given: RouterConfig, running: RunningConfig | undefined): readonly ConfigProblem[] {
   if (running === undefined) return [];
-  return FIXED.filter((name) => given[name] !== undefined && !sameOption(given[name], running.given[name])).map(
-    (path) => ({ path, problem: 'cannot change while the router runs: leave it out, or make a new router' }),
-  );
+  return FIXED.filter((name) => !sameOption(given[name], running.given[name])).map((path) => ({
+    path,
+    problem: 'cannot change while the router runs: leave it out, or make a new router',
+  }));
 }
 
 /** Longest cooldown, whatever a provider requires: one that asks for more is tried once an hour, and may be back. */
@@ -189,11 +186,8 @@ function requestsWithin(heapBytes: number | undefined): number {
   return Math.min(10_000, Math.max(1_000, Math.floor(heapBytes / HEAP_PER_REQUEST)));
 }
 
-/** Whether limits, budgets and the cache are kept as before, so that what they hold goes on. */
-function sameUsage(one: RouterConfig, other: RouterConfig): boolean {
-  const names = ['rateLimits', 'budgets', 'responseCache'] as const;
-  return names.every((name) => sameOption(one[name], other[name]));
-}
+/** Options of which limits, budgets and the cache are made: where they are as before, what these hold goes on. */
+const USAGE = ['rateLimits', 'budgets', 'responseCache'] as const;
 
 /** Nobody, while something else that is wrong is looked for. */
 const NOBODY = { providers: [], simulatedByDefault: false };

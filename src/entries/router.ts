@@ -2,7 +2,6 @@
 export type {
   AliasOf,
   CallOptions,
-  ConfigurationVersion,
   ModelOf,
   OpenedChat,
   RequestModel,
@@ -11,6 +10,7 @@ export type {
   VectorOf,
 } from '../router/router.ts';
 export type { ForgottenRefusals } from '../runtime/endpoints/known-refusals.ts';
+export type { ConfigurationPatch, ConfigurationVersion, CurrentConfiguration } from '../config/change-config.ts';
 export type { PromptEstimate } from '../formats/api-format.ts';
 export type { TokenCount } from '../runtime/chat/count-tokens.ts';
 export type { Brand, Cors, KeepAlive, RouterConfig } from '../config/router.ts';

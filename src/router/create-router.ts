@@ -3,6 +3,16 @@ import { shareNetwork } from '../net/network.ts';
 import { ByteBudget, Concurrency } from '../runtime/endpoints/concurrency.ts';
 import { BatchesOnUse } from './batches.ts';
 import { buildServices } from './build-services.ts';
+import {
+  changedOptions,
+  type ConfigurationPatch,
+  type ConfigurationVersion,
+  type CurrentConfiguration,
+  ownCopy,
+  patched,
+  replacement,
+  shownConfiguration,
+} from '../config/change-config.ts';
 import { type DefaultLists, resolveConfig, type RunningConfig } from '../config/resolve-config.ts';
 import type { Alias } from '../options/rules.ts';
 import type { Provider } from '../contracts/provider.ts';
@@ -10,10 +20,10 @@ import type { RouterConfig } from '../config/router.ts';
 import { ChatService } from './chat.ts';
 import type { EmbeddingService } from './embed.ts';
 import type { KeptStreams } from '../runtime/streams/kept-streams.ts';
-import type { AliasOf, ConfigurationVersion, ModelOf, RequestModel, Router, RouterInternals } from './router.ts';
+import type { AliasOf, ModelOf, RequestModel, Router, RouterInternals } from './router.ts';
 import type { createBatches as createBatchesFunction } from './create-batches.ts';
 import type { ResolvedConfig } from '../config/resolved-config.ts';
-import { forgetRefusals, closableParts, ReplacedParts, type RouterVersion } from './replaced-parts.ts';
+import { closableParts, EarlierVersions, forgetRefusals, ReplacedParts, type RouterVersion } from './replaced-parts.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import { type ProviderLists, unknownProviders } from '../core/normalize/unknown-providers.ts';
 import { warn } from '../runtime/events/events.ts';
@@ -46,11 +56,13 @@ class RouterHost {
   readonly #admission: Concurrency;
   readonly #bytesInHand: ByteBudget;
   readonly #replaced = new ReplacedParts();
+  readonly #earlier = new EarlierVersions();
   readonly #releaseNetwork: () => void;
   #kept: KeptStreams | undefined;
 
   constructor(lists: DefaultLists, config: RouterConfig) {
-    const resolved = resolveConfig(config, lists);
+    const given = ownCopy(config);
+    const resolved = resolveConfig(given, lists);
     const { limits, streams } = resolved;
     this.#lists = lists;
     this.#first = resolved;
@@ -60,7 +72,7 @@ class RouterHost {
     this.streams =
       streams &&
       onDemand(async () => (this.#kept ??= (await loadStreams()).streamsOf(resolved, this.current.services.events)));
-    this.current = this.#versionOf({ given: config, resolved });
+    this.current = this.#versionOf({ given, resolved });
     this.#releaseNetwork = shareNetwork(resolved.net);
     listen(this.current.services.events, resolved.on);
     notifyAtStart(this.current, noteCopy());
@@ -82,14 +94,19 @@ class RouterHost {
   #versionOf(running: RunningConfig, before?: RouterVersion): RouterVersion {
     const services = buildServices(running.resolved, (body, inner) => chat.callWithin(body, inner), before);
     const chat = new ChatService(services);
-    const version = (before?.configuration.version ?? 0) + 1;
+    const configuration = {
+      version: (before?.configuration.version ?? 0) + 1,
+      since: services.environment.wallClock(),
+    };
+    let shown: CurrentConfiguration | undefined;
     const pinned: Router = routerOver(this, () => made);
     const made: RouterVersion = {
       running,
       config: running.resolved,
       services,
       chat,
-      configuration: { version, since: services.environment.wallClock() },
+      configuration,
+      shown: () => (shown ??= shownConfiguration(running.given, configuration)),
       internals: {
         config: running.resolved,
         services,
@@ -103,18 +120,32 @@ class RouterHost {
     return made;
   }
 
-  update(given: RouterConfig): ConfigurationVersion {
+  update(patch: ConfigurationPatch): ConfigurationVersion {
+    const read = patched(() => this.current.shown(), patch);
+    // Read after the function has run, which may have changed something itself.
     const before = this.current;
-    const next = this.#versionOf({ given, resolved: resolveConfig(given, this.#lists, before.running) }, before);
+    const { given, names } = changedOptions(before.running.given, read);
+    const resolved = resolveConfig(given, this.#lists, { ...before.running, names });
+    const next = this.#versionOf({ given, resolved }, before);
     const { limits } = next.config;
     this.#admission.resize(limits.concurrentRequests);
     this.#bytesInHand.resize(limits.bytesInHand);
     forgetRefusals(before, next);
     this.current = next;
+    this.#earlier.add(before);
     this.#replaced.add(before, next);
     notifyAtStart(next, 1);
     next.services.events.emit('configuration', { version: next.configuration.version });
     return next.configuration;
+  }
+
+  get versions(): readonly ConfigurationVersion[] {
+    return [...this.#earlier.all, this.current].map(({ configuration }) => configuration);
+  }
+
+  /** Puts the options of an earlier version in force once more. */
+  rollback(version: number): ConfigurationVersion {
+    return this.update(replacement(this.#earlier.optionsOf(version, this.current.configuration)));
   }
 
   async close(): Promise<void> {
@@ -166,9 +197,13 @@ function routerOver(host: RouterHost, version: () => RouterVersion): Router {
     get ledger() {
       return version().services.ledger;
     },
-    update: (configuration) => host.update(configuration),
+    update: (patch) => host.update(patch),
+    rollback: (earlier) => host.rollback(earlier),
     get configuration() {
-      return version().configuration;
+      return version().shown();
+    },
+    get versions() {
+      return host.versions;
     },
     get internals() {
       return version().internals;

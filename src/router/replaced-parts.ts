@@ -2,13 +2,18 @@
 import type { RunningConfig } from '../config/resolve-config.ts';
 import type { RunningServices } from './build-services.ts';
 import type { ChatService } from './chat.ts';
-import type { ConfigurationVersion, RouterInternals } from './router.ts';
+import type { ConfigurationVersion, CurrentConfiguration } from '../config/change-config.ts';
+import { ConfigError } from '../protocol/router-error.ts';
+import type { RouterConfig } from '../config/router.ts';
+import type { RouterInternals } from './router.ts';
 
 /** A configuration in force, with everything that works by it. */
 export interface RouterVersion extends RunningServices {
   readonly running: RunningConfig;
   readonly chat: ChatService;
   readonly configuration: ConfigurationVersion;
+  /** Its options as a program may see them, made when one looks. */
+  readonly shown: () => CurrentConfiguration;
   readonly internals: RouterInternals;
 }
 
@@ -41,6 +46,32 @@ export class ReplacedParts {
 
   async close(): Promise<void> {
     await Promise.all(this.#parts.map((part) => part.deref()?.close?.()));
+  }
+}
+
+/** Versions that are kept besides the one in force: each keeps its providers in memory. */
+const MAX_EARLIER = 10;
+
+/** Earlier versions that can be put in force again, the latest last. */
+export class EarlierVersions {
+  #versions: readonly { readonly configuration: ConfigurationVersion; readonly given: RouterConfig }[] = [];
+
+  get all(): readonly { readonly configuration: ConfigurationVersion }[] {
+    return this.#versions;
+  }
+
+  add({ configuration, running }: RouterVersion): void {
+    this.#versions = [...this.#versions, { configuration, given: running.given }].slice(-MAX_EARLIER);
+  }
+
+  /** @throws {@link ConfigError} when the version is in force, or is not kept. */
+  optionsOf(version: number, current: ConfigurationVersion): RouterConfig {
+    const found = this.#versions.find(({ configuration }) => configuration.version === version);
+    if (found !== undefined) return found.given;
+    const kept = this.#versions.map(({ configuration }) => configuration.version).join(', ');
+    const instead = kept === '' ? 'there is no earlier one' : `earlier ones that are kept: ${kept}`;
+    const fault = version === current.version ? 'is the version in force' : 'is not a version that is kept';
+    throw new ConfigError([{ path: `Version ${String(version)}`, problem: `${fault}; ${instead}` }]);
   }
 }
 

@@ -1,6 +1,6 @@
 /** The interface of a router. */
 import type { Provider } from '../contracts/provider.ts';
-import type { RouterConfig } from '../config/router.ts';
+import type { ConfigurationPatch, ConfigurationVersion, CurrentConfiguration } from '../config/change-config.ts';
 import type { Account, RoutingPolicy } from '../contracts/account.ts';
 import type { TraceContext } from '../contracts/trace-context.ts';
 import type { PromptEstimate, CompleteAnswer } from '../formats/api-format.ts';
@@ -157,16 +157,28 @@ export interface Router<Model extends string = string> {
   /** What was kept of requests; undefined without the option `ledger`. What waits to be written is written first. */
   readonly ledger: ReadableLedger | undefined;
   /**
-   * Puts another configuration in force, for requests that begin from now on; those under way end on the one that they
-   * began with. Health, sessions, budgets, limits, batches, and the connections of providers that are in both go on.
-   * Options that belong to the process (`state`, `streams`, `batches`, `webhooks`, `identitySecret`, `environment`, `on`)
-   * may only be left out, or be what they were. An event `configuration` reports it.
+   * Changes the configuration, for requests that begin from now on; those under way end on the one that they began with.
+   * The options that are named take the place of those in force, and all others stay: `authenticate`, limits and budgets
+   * too. An option is removed where it is named as `undefined`. A function gets the configuration in force, and gives what
+   * to change. Health, sessions, what was spent, counted and learnt, batches, and the connections of providers that are in
+   * both go on. Options that belong to the process (`net`, `state`, `streams`, `ledger`, `batches`, `webhooks`,
+   * `identitySecret`, `environment`, `on`) cannot change. An event `configuration` reports it.
    *
-   * @throws {@link ConfigError} with everything that is wrong at once; nothing has changed then.
+   * @throws {@link ConfigError} with everything that is wrong at once, and what the function throws; nothing has changed
+   * then.
    */
-  update(configuration: RouterConfig): ConfigurationVersion;
-  /** Which configuration is in force. */
-  readonly configuration: ConfigurationVersion;
+  update(patch: ConfigurationPatch): ConfigurationVersion;
+  /** The options in force, frozen, with their `version` and `since`. */
+  readonly configuration: CurrentConfiguration;
+  /** The version in force, and up to 10 before it; the latest last. */
+  readonly versions: readonly ConfigurationVersion[];
+  /**
+   * Puts the options of an earlier version in force once more, as a version of its own. Nothing that was learnt, counted or
+   * spent goes back.
+   *
+   * @throws {@link ConfigError} when the version is in force, is not kept, or cannot be used any more.
+   */
+  rollback(version: number): ConfigurationVersion;
   /** Frees connections. Calls under way fail. */
   close(): Promise<void>;
   /**
@@ -177,14 +189,6 @@ export interface Router<Model extends string = string> {
   open(body: unknown, options: OpenOptions): OpenedChat | Promise<OpenedChat>;
   /** The parts that mounts need. For people who write mounts; changes with minor versions. */
   readonly internals: RouterInternals;
-}
-
-/** A configuration in force. */
-export interface ConfigurationVersion {
-  /** Counted from 1, the configuration of the start, in this process. */
-  readonly version: number;
-  /** Milliseconds since 1970 at which it came into force. */
-  readonly since: number;
 }
 
 /** What mounts need of a router. */

@@ -150,6 +150,52 @@ describe('signalbox serve', () => {
     expect(program.printed()).not.toContain('cannot change');
   }, 60_000);
 
+  it('does not wait for ever for a file that never settles, and says what a file does that ends the process', async () => {
+    using folder = temporaryFolder();
+    const file = folder.file('signalbox.config.mjs');
+    const simulated = `import { simulated } from '${new URL('../../dist/index.js', import.meta.url).href}';`;
+    const good = (alias: string): string =>
+      `${simulated} export default { providers: [simulated()], aliases: { ${alias}: 'simulated/small' } };`;
+    writeFileSync(file, good('fast'));
+    await using program = await serving(folder.path);
+    const says = (text: string): Promise<void> =>
+      expect.poll(() => program.printed(), { timeout: 30_000 }).toContain(text);
+    const hang = async (): Promise<void> => {
+      writeFileSync(file, 'await new Promise(() => {}); export default {};');
+      // Longer than a change of the file is waited for.
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    };
+    await hang();
+    // A later one takes its place at once.
+    writeFileSync(file, good('quick'));
+    await says('Configuration 2 from signalbox.config.mjs is in force.');
+    expect((await ask(program.url, { model: 'quick', max_tokens: 3 })).status).toBe(200);
+    writeFileSync(file, `throw { of: 'no class' };`);
+    await says('Configuration 2 stays in force');
+    await hang();
+    await says('it has not given a configuration within 10 seconds. Look at what it awaits.');
+    expect(program.printed().match(/has not given/g)).toHaveLength(1);
+    writeFileSync(file, good('swift'));
+    await says('Configuration 3 from signalbox.config.mjs is in force.');
+    writeFileSync(file, 'process.exit(7);');
+    await says('The process ends with code 7 while signalbox.config.mjs is read: something in it calls process.exit.');
+  }, 90_000);
+
+  it('says at its start what it waits for', async () => {
+    using folder = temporaryFolder();
+    const simulated = new URL('../../dist/index.js', import.meta.url).href;
+    writeFileSync(
+      folder.file('signalbox.config.mjs'),
+      `import { simulated } from '${simulated}';
+       await new Promise((resolve) => setTimeout(resolve, 11_000));
+       export default { providers: [simulated()] };`,
+    );
+    await using program = await serving(folder.path);
+    expect(program.printed()).toContain(
+      'Still reading signalbox.config.mjs: it has not given a configuration within 10',
+    );
+  }, 60_000);
+
   it('keeps batches in a file, and goes on with them when it begins again', async () => {
     using folder = temporaryFolder();
     let id = '';

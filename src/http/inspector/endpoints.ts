@@ -28,8 +28,8 @@ const MOST_MODELS = 40;
 
 /** Endpoints as they stand, by model: those with traffic first. `search` is a part of a model's or provider's name. */
 export function endpointList(router: InspectedRouter, search: string): EndpointRows {
-  const { services } = router.internals;
-  const { facts, records, environment } = services;
+  const { facts, records, environment } = router.internals.services;
+  const { version, since } = router.configuration;
   const now = environment.now();
   const wanted = search.toLowerCase();
   const models = [...facts.catalog.models.keys()]
@@ -43,7 +43,7 @@ export function endpointList(router: InspectedRouter, search: string): EndpointR
     .sort((left, right) => right.calls - left.calls);
   return {
     now: environment.wallClock(),
-    configuration: router.configuration,
+    configuration: { version, since },
     models: models.slice(0, MOST_MODELS).map(({ model, calls, endpoints }) => ({
       model,
       calls,
