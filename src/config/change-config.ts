@@ -93,7 +93,7 @@ export function changedOptions(before: RouterConfig, patch: RouterConfig): Chang
   const members = Object.entries({ ...before, ...patch });
   // What is unknown stays, so that it is refused by its name.
   const left = members.filter(([name, value]) => value !== undefined || !Object.hasOwn(ROUTER, name));
-  const given = ownCopy(Object.fromEntries(left) as RouterConfig);
+  const given = ownCopy(Object.fromEntries(left));
   return { given, names: (option) => Object.hasOwn(patch, option) };
 }
 
