@@ -22,8 +22,8 @@ export const STREAMS = {
    */
   leaveAfterMs: option.ms({ default: 0 }),
   /**
-   * Bytes of all streams that one instance keeps. The oldest that have ended go first. One stream may have a sixteenth of
-   * them; a longer one goes on without being kept. Default 64,000,000.
+   * Bytes of all streams that one instance keeps; one account may have half of them. The oldest that have ended go first.
+   * One stream may have a sixteenth; a longer one goes on without being kept. Default 64,000,000.
    */
   maxTotalBytes: option.integer(1, { default: 64_000_000 }),
 } satisfies OptionTable;

@@ -6,6 +6,8 @@ export interface PdfRequest {
   readonly data: Uint8Array;
   /** Pages that are read; the rest is left out. Default: what the reader can do. */
   readonly maxPages?: number | undefined;
+  /** Id of the account for which it is done, so that accounts can take turns. Default: nobody in particular. */
+  readonly account?: string | undefined;
   /** Aborted when nobody waits any more. */
   readonly signal: AbortSignal;
 }

@@ -7,6 +7,8 @@ export interface PageRequest {
   readonly url: string;
   /** Called with every address before it is called, redirects included; throws to refuse one. */
   readonly admit: (url: URL) => void;
+  /** Id of the account for which it is done, so that accounts can take turns. Default: nobody in particular. */
+  readonly account?: string | undefined;
   /** Aborted when nobody waits any more. */
   readonly signal: AbortSignal;
 }

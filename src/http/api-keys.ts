@@ -8,7 +8,7 @@ import { array } from '../schema/collections.ts';
 import { ConfigError } from '../protocol/router-error.ts';
 import { sha256 } from '../platform/hash.ts';
 import type { MaybePromise } from '../platform/wait.ts';
-import type { Authenticate } from '../contracts/authenticate.ts';
+import type { Authenticate, Credentials } from '../contracts/authenticate.ts';
 
 /** A key and whose it is. */
 export interface ApiKey extends Account {
@@ -79,7 +79,7 @@ export function apiKeys(keys: readonly ApiKey[], now: () => number = Date.now): 
     return found !== undefined && now() < found.expiresAt ? found.account : undefined;
   }
 
-  return ({ key }): MaybePromise<Account | undefined> => {
+  const authenticate = ({ key }: Credentials): MaybePromise<Account | undefined> => {
     if (key === undefined) return undefined;
     const hash = sha256(key);
     if (ready === undefined && typeof hash === 'string') return find(hash);
@@ -88,4 +88,5 @@ export function apiKeys(keys: readonly ApiKey[], now: () => number = Date.now): 
       return find(digest);
     });
   };
+  return Object.assign(authenticate, { accounts: new Set(keys.map(({ id }) => id)).size });
 }

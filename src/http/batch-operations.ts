@@ -119,7 +119,10 @@ async function inPlace<Value>(
   const { durable } = await openStorage();
   let state = STATES.get(router);
   if (state === undefined) {
-    state = { uploads: new Concurrency(limits.uploads, 'uploads of batches', limits.uploadsPerAccount), warned: false };
+    state = {
+      uploads: new Concurrency(limits.uploads, 'uploads of batches', { most: limits.uploadsPerAccount }),
+      warned: false,
+    };
     STATES.set(router, state);
   }
   if (!durable && !state.warned) {

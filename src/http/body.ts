@@ -23,8 +23,8 @@ export type AnswerOfModel = (internals: RouterInternals, request: ModelRequest) 
  *
  * @param tokens - Numbers that may be in the body on top of `limits.nodes`.
  * @throws {@link RouterError} 400 for what is not JSON or not UTF-8, or holds too much, 408 for a body that comes too
- * slowly, 413 for one that is too large, 415 for another content type or coding, 503 when there is no room for it or no
- * place is free.
+ * slowly, 413 for one that is too large, 415 for another content type or coding, 429 when its account has its share of
+ * places or bytes, 503 when there is no room for it or no place is free.
  */
 export async function receive(
   internals: RouterInternals,
@@ -34,7 +34,7 @@ export async function receive(
 ): Promise<ModelReply> {
   const { admission, bytesInHand } = internals;
   const { limits } = internals.config;
-  admission.check();
+  admission.check(account.id);
   const declared = Number(call.header('content-length') ?? 0) || 0;
   bytesInHand.check(account.id, Math.min(declared, limits.bodyBytes));
   const hold = bytesInHand.open(account.id);
@@ -61,7 +61,7 @@ export async function receive(
       read = made instanceof Promise ? await made : made;
     }
     const { value: body, verbatim } = read;
-    slot = admission.enter();
+    slot = admission.enter(account.id);
     const reply = await answer(internals, { call, account, context, body, verbatim });
     // What was taken is free again when nothing more of the answer is to come.
     if (reply.type === 'stream') reply.frames.onEnd(leave);

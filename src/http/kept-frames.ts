@@ -173,7 +173,7 @@ export class KeptFrames extends Pollable<string | undefined> implements EndingFr
     this.#client?.addEventListener('abort', leave);
     try {
       const options = { from: this.#keeper.stored, hasIds: false };
-      const { text } = await this.#streams.read(account, id, options, leaving.signal);
+      const { text } = await this.#streams.follow(account, id, options, leaving.signal);
       for await (const frames of text) this.#onStored(frames);
     } catch {
       // The connection ends as it does when an instance dies; whoever asks again is told what there is.

@@ -12,7 +12,7 @@ import type { StreamOperation } from './routes.ts';
  *
  * @param writing - Writes what goes on with the streams of instances that are gone.
  * @throws {@link RouterError} 404 for a stream that is not kept, or is another account's; 400 for a place that there is
- * not; 503 when no place is free.
+ * not; 429 when the account has its share of places, or the stream of readers; 503 when no place is free.
  */
 export async function answerStreams(
   internals: RouterInternals,
@@ -20,7 +20,7 @@ export async function answerStreams(
   { call, account, context: { headers } }: AdmittedCall,
   writing: StreamWriting,
 ): Promise<HttpReply> {
-  const { config, streams: load, admission } = internals;
+  const { config, services, streams: load, admission } = internals;
   const streams = await loaded(load);
   goOnWithStreams(internals, streams, writing, call.waitUntil);
   const own = { ...headers, ...(id.startsWith('gen-') && { 'x-generation-id': id }), 'cache-control': 'no-store' };
@@ -28,15 +28,26 @@ export async function answerStreams(
     return completeReply({ id, object: 'stream', status: await streams.stop(account.id, id) }, own);
   }
   const options = { from: placeOf(call), hasIds: idsWanted(call) };
+  admission.check(account.id);
+  const limited = services.rates.admitReader(account);
+  if (limited !== undefined) await limited;
   const leaving = new AbortController();
   const { text, isOver } = await streams.read(account, id, options, leaving.signal);
   // 204 ends an `EventSource`, which would connect again for ever.
   if (isOver) return { type: 'whole', status: 204, headers: own, body: '' };
   const sent = { ...own, ...STREAM_HEADERS };
-  if (call.method === 'HEAD') return { type: 'whole', status: 200, headers: sent, body: '' };
-  const slot = admission.enter();
-  const frames = new ReadFrames(text, leaving, call.signal, () => slot.leave());
-  return { type: 'stream', status: 200, headers: sent, frames, stallMs: config.limits.writeStallMs };
+  try {
+    if (call.method === 'HEAD') {
+      leaving.abort();
+      return { type: 'whole', status: 200, headers: sent, body: '' };
+    }
+    const slot = admission.enter(account.id);
+    const frames = new ReadFrames(text, leaving, call.signal, () => slot.leave());
+    return { type: 'stream', status: 200, headers: sent, frames, stallMs: config.limits.writeStallMs };
+  } catch (error) {
+    leaving.abort();
+    throw error;
+  }
 }
 
 /** Bytes that the reader has. */

@@ -7,7 +7,7 @@ export const REQUEST_LIMITS = {
   bodyBytes: option.integer(0, { default: 32_000_000, unit: 'bytes' }),
   /**
    * Bytes of all bodies over HTTP that the process holds at the same time: what came, what it was unpacked to, and what
-   * was read from it, until its request is answered. One account gets half of them at most; more is a 503. At least
+   * was read from it, until its request is answered. One account gets half of them at most; more is a 429. At least
    * twice `bodyBytes`. Default 256,000,000.
    */
   bytesInHand: option.integer(0, { default: 256_000_000, unit: 'bytes' }),
@@ -19,7 +19,8 @@ export const REQUEST_LIMITS = {
   writeStallMs: option.ms({ default: 60_000 }),
   /**
    * Requests over HTTP at the same time that hold a body or a call upstream: from the last byte of their body until the
-   * last byte of their answer has come, streams included. A slow body holds no place. Default: one for each 128 kB of
+   * last byte of their answer has come, streams included. A slow body holds no place. One account gets
+   * half of them at most. Default: one for each 128 kB of
    * the heap that the runtime allows, from 1,000 to 10,000; 2,000 where it does not give it.
    */
   concurrentRequests: computed(option.integer(0)),
@@ -83,7 +84,7 @@ export interface BatchLimits extends ResolvedOf<typeof BATCH_LIMITS> {}
 export const FIXED_BATCH_LIMITS = {
   /** Requests, which are lines, in a file for a batch: what OpenAI takes. */
   fileRequests: 50_000,
-  /** Bodies that are received at the same time; more are a 503. Each holds half a megabyte and a place at the storage. */
+  /** Bodies that are received at the same time; more are a 503, and a 429 for one account. Each holds half a megabyte and a place at the storage. */
   uploads: 8,
   /** Those of one account among them: four accounts are served at a time. */
   uploadsPerAccount: 2,

@@ -1,4 +1,5 @@
 /** Builds the services of the runtime from a configuration. */
+import { accountsOf } from '../core/limits/share.ts';
 import { buildCatalog } from '../catalog/catalog.ts';
 import { buildRegistry, modelsOfPlugins } from '../core/pipeline/registry.ts';
 import { applyingTo } from '../core/normalize/applied.ts';
@@ -129,8 +130,10 @@ function rememberedServices(
   const isSame = (...names: readonly (keyof ResolvedConfig)[]): boolean =>
     running !== undefined && names.every((name) => sameOption(running.config[name], config[name]));
   const state = config.sharesState ? config.state : undefined;
+  const pacing = isSame('pacer', 'hedge') && before ? before.pacing : new SharedPacing(config.pacer, config.hedge);
+  pacing.divide(accountsOf(config.authenticate));
   return {
-    pacing: isSame('pacer', 'hedge') && before ? before.pacing : new SharedPacing(config.pacer, config.hedge),
+    pacing,
     usualTokens: before?.usualTokens ?? new UsualTokens(boundedMap(MAX_RECORDS)),
     sharedLimits: before?.sharedLimits ?? (state && new SharedLimits(state, environment)),
     origins: before?.origins ?? new KnownOrigins(state, boundedMap(MAX_RECORDS), REASONING_ORIGIN_MS, environment),

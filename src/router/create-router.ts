@@ -30,6 +30,7 @@ import { warn } from '../runtime/events/events.ts';
 import { staleSources } from '../runtime/endpoints/known-models.ts';
 import { onDemand } from '../platform/wait.ts';
 import { listen } from '../contracts/events.ts';
+import { accountsOf } from '../core/limits/share.ts';
 
 /**
  * Makes a router. The entry points call it, each with its own default lists.
@@ -67,15 +68,28 @@ class RouterHost {
     this.#lists = lists;
     this.#first = resolved;
     this.#admission = new Concurrency(limits.concurrentRequests);
-    this.#bytesInHand = new ByteBudget(limits.bytesInHand);
+    this.#bytesInHand = new ByteBudget(limits.bytesInHand, limits.bodyBytes);
+    this.#divide(resolved);
     this.batches = new BatchesOnUse(() => this.#openBatches());
     this.streams =
       streams &&
-      onDemand(async () => (this.#kept ??= (await loadStreams()).streamsOf(resolved, this.current.services.events)));
+      onDemand(async () => {
+        this.#kept ??= (await loadStreams()).streamsOf(resolved, this.current.services.events);
+        this.#divide(this.current.config);
+        return this.#kept;
+      });
     this.current = this.#versionOf({ given, resolved });
     this.#releaseNetwork = shareNetwork(resolved.net);
     listen(this.current.services.events, resolved.on);
     notifyAtStart(this.current, noteCopy());
+  }
+
+  /** What all accounts share is divided where there can be several. */
+  #divide({ authenticate }: ResolvedConfig): void {
+    const accounts = accountsOf(authenticate);
+    this.#admission.divide(accounts);
+    this.#bytesInHand.divide(accounts);
+    this.#kept?.divide(accounts);
   }
 
   checkOpen(): void {
@@ -130,6 +144,7 @@ class RouterHost {
     const { limits } = next.config;
     this.#admission.resize(limits.concurrentRequests);
     this.#bytesInHand.resize(limits.bytesInHand);
+    this.#divide(next.config);
     forgetRefusals(before, next);
     this.current = next;
     this.#earlier.add(before);

@@ -158,7 +158,7 @@ describe('POST /batches', () => {
     const never: HttpCall['body'] = { type: 'unread', collect: () => new Promise(() => {}) };
     for (const _ of [1, 2]) void handle(router, { ...httpCall(post('')), body: never });
     const third = await send(router, post({ ...FIELDS, requests: [item('a')] }));
-    expect(third).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
+    expect(third).toMatchObject({ status: 429, headers: { 'retry-after': '1' } });
   });
 
   it('asks who calls before it reads', async () => {

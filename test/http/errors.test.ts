@@ -292,7 +292,7 @@ describe('places for requests', () => {
     expect(refused.headers['retry-after']).toBe('1');
     expect(refused.error).toMatchObject({
       code: 503,
-      message: 'The router handles 2 requests at a time and has no place free; try again in a second',
+      message: 'The router has room for 2 requests at a time, and none is free; try again in a second',
     });
     expect(bodyRead).toBe(false);
     for (const call of provider.calls) call.answer('Hi');

@@ -566,7 +566,8 @@ describe('a stream that is kept', () => {
     for (const { id } of streams) statuses.push((await send(one, get(id))).status);
     const lost = statuses.lastIndexOf(404) + 1;
     expect(lost).toBeGreaterThan(0);
-    expect(lost).toBeLessThan(10);
+    // One of two accounts has half.
+    expect(lost).toBeLessThan(17);
     expect(statuses).toEqual(statuses.map((_, index) => (index < lost ? 404 : 200)));
   });
 

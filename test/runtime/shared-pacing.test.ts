@@ -7,7 +7,7 @@ const pacing = (): SharedPacing => new SharedPacing({ ...DEFAULT_PACER_POLICY, m
 describe('a wait for a place where the prompt is cached', () => {
   it('is not for a time in which others wait because no endpoint is free', () => {
     const shared = pacing();
-    const leave = shared.enter();
+    const leave = shared.enter('me');
     expect(shared.warmWaitMs(0)).toBe(0);
     leave();
     expect(shared.warmWaitMs(0)).toBe(600);

@@ -28,6 +28,39 @@ export function rateLimitError({ name, limit, remaining, resetsAt, tag }: Broken
   });
 }
 
+/** Is in `metadata.limit_source` of a 429 because the account has its share of what all accounts have in common. */
+export const ACCOUNT_SHARE = 'account_share';
+
+/** Milliseconds after which a place is worth another try. */
+const FULL_RETRY_MS = 1_000;
+
+/**
+ * The 429 for an account that has its share of something.
+ *
+ * @param share - What one account may have of it at most.
+ * @param what - What it is, as a plural.
+ */
+export function shareError(share: number, what: string): RouterError {
+  const most = share.toLocaleString('en-US');
+  return new RouterError({
+    status: 429,
+    errorType: 'rate_limit_exceeded',
+    message: `This account has its share: at most ${most} ${what} at a time, and twice as many as it leaves free for others; try again when some of its requests have ended`,
+    metadata: { provider_name: null, limit_source: ACCOUNT_SHARE },
+    retryAfterMs: FULL_RETRY_MS,
+  });
+}
+
+/** The 503 for a request that finds no room, because other accounts have the rest of it. */
+export function fullError(limit: number, what: string): RouterError {
+  return new RouterError({
+    status: 503,
+    errorType: 'provider_overloaded',
+    message: `The router has room for ${limit.toLocaleString('en-US')} ${what} at a time, and none is free; try again in a second`,
+    retryAfterMs: FULL_RETRY_MS,
+  });
+}
+
 function ownerOf({ key, value }: LimitOwner): string {
   return key === undefined ? 'this session' : `metadata.${key} ${echo(value)}`;
 }

@@ -134,7 +134,7 @@ export class FileSession {
     const earlier = this.#earlier.get(file.hash);
     const reading: FileReading | undefined =
       earlier === undefined
-        ? await this.#readNow(found, file, { engine, mayStay }, context.signal)
+        ? await this.#readNow(found, file, { engine, mayStay }, readingFor(context))
         : { annotation: earlier, by: 'annotation', pages: 0, cost: 0 };
     if (reading !== undefined) this.#readings.set(key, reading);
     return reading;
@@ -144,7 +144,7 @@ export class FileSession {
     found: FoundFile,
     file: HashedFile,
     { engine, mayStay }: ReadingOptions,
-    signal: AbortSignal,
+    reading: ReadingFor,
   ): Promise<FileReading | undefined> {
     if (!isPdf(file)) {
       const plain = readPlain(file, file.hash);
@@ -153,7 +153,7 @@ export class FileSession {
       throw fileProblem(found.path, `is ${mediaType.slice(0, 100)}; what can be read here are PDFs and plain texts`);
     }
     try {
-      return await readPdf(file, engine, this.#engines, signal);
+      return await readPdf(file, engine, this.#engines, reading);
     } catch (error) {
       if (mayStay && error instanceof PdfError && error.problem === 'unavailable') return undefined;
       throw problemOfPdf(error, found);
@@ -165,8 +165,7 @@ export class FileSession {
     const key = address === undefined ? `id ${id}` : `data ${address}`;
     const known = this.#loaded.get(key);
     if (known !== undefined) return known;
-    const asking = { account: context.account.id, signal: context.signal };
-    const file = await loadFile(found, this.#sources, asking);
+    const file = await loadFile(found, this.#sources, readingFor(context));
     const hashed = { ...file, hash: await hashOf(file.data) };
     this.#loaded.set(key, hashed);
     return hashed;
@@ -215,6 +214,16 @@ interface FileReading {
   readonly cost: number;
 }
 
+/** For whom a file is read, and until when. */
+interface ReadingFor {
+  readonly account: string;
+  readonly signal: AbortSignal;
+}
+
+function readingFor({ account, signal }: PluginContext<FileSession>): ReadingFor {
+  return { account: account.id, signal };
+}
+
 /** What reads files. */
 interface FileEngines {
   readonly reader: PdfReader;
@@ -235,14 +244,14 @@ async function readPdf(
   { data, name, hash }: HashedFile,
   engine: 'cloudflare-ai' | 'mistral-ocr',
   { reader, ocr }: FileEngines,
-  signal: AbortSignal,
+  { account, signal }: ReadingFor,
 ): Promise<FileReading> {
   if (engine === 'mistral-ocr' && ocr !== undefined) {
     const { pages, images, pagesProcessed, cost } = await ocr.read({ data, name, maxImages: MAX_IMAGES, signal });
     const annotation = fileAnnotation(hash, name, joined(pages), fitting(images));
     return { annotation, by: 'mistral-ocr', pages: pagesProcessed, cost };
   }
-  const { pages, title } = await reader.read({ data, signal });
+  const { pages, title } = await reader.read({ data, account, signal });
   return {
     annotation: fileAnnotation(hash, name ?? title, joined(pages), []),
     by: 'cloudflare-ai',

@@ -83,6 +83,7 @@ export function webFetchTool(options: WebFetchToolOptions = {}): ServerToolDefin
       try {
         const page = await fetcher.fetch({
           url: url.trim(),
+          account: context.account.id,
           signal: context.signal,
           admit(address) {
             if (!isAdmitted(domains, address)) throw new PageError('The domain is not allowed for this request');

@@ -106,7 +106,7 @@ export class BatchPlaces {
     while (this.#inside < this.#limits.concurrency) {
       const waiter = this.#next();
       if (waiter === undefined) break;
-      const slot = this.#admission.tryEnter(this.#limits.keepFree);
+      const slot = this.#admission.tryEnter(waiter.account, this.#limits.keepFree);
       // Whoever leaves next calls again.
       if (slot === undefined) return;
       this.#forget(waiter);

@@ -240,7 +240,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       answeredSince: records.answeredSince,
       holdMs: waits.holdMs,
       waited: waitedMs > 0,
-      slotWaitMs: pacing.slotWaitMs(waits.forSlotMs, perSecond),
+      slotWaitMs: pacing.slotWaitMs(this.request.account.id, waits.forSlotMs, perSecond),
       warmWaitMs: pacing.warmWaitMs(waits.forSlotMs),
       promised: waits.promised,
       mayRetryRefusal: this.#attempts.length === 0 || pacing.mayRetryRefusal,
@@ -255,7 +255,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   };
 
   #waiting(): RequestWaits {
-    return (this.#waits ??= new RequestWaits(this.services, this.signal));
+    return (this.#waits ??= new RequestWaits(this.services, this.request.account.id, this.signal));
   }
 
   /** The call of an endpoint that it would make. */

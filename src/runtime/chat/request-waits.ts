@@ -8,6 +8,7 @@ import type { WaitingTurn } from '../endpoints/shared-pacing.ts';
 /** What one request has waited for between its calls, and how much longer it may. */
 export class RequestWaits {
   readonly #services: Pick<RuntimeServices, 'environment' | 'records' | 'pacing' | 'fallback'>;
+  readonly #account: string;
   readonly #signal: AbortSignal;
   #heldMs = 0;
   /** Milliseconds that it has waited for places. */
@@ -19,15 +20,20 @@ export class RequestWaits {
   /** Its turn, while it waits until an endpoint has fewer of our calls. */
   #turn: WaitingTurn | undefined;
 
-  constructor(services: Pick<RuntimeServices, 'environment' | 'records' | 'pacing' | 'fallback'>, signal: AbortSignal) {
+  constructor(
+    services: Pick<RuntimeServices, 'environment' | 'records' | 'pacing' | 'fallback'>,
+    account: string,
+    signal: AbortSignal,
+  ) {
     this.#services = services;
+    this.#account = account;
     this.#signal = signal;
   }
 
   /** Milliseconds for which it may still be held back; below 0, and for good, where too many are. */
   get holdMs(): number {
     const { pacing, fallback } = this.#services;
-    return pacing.mayHold ? fallback.maxWaitMs - this.#heldMs : -Infinity;
+    return pacing.mayHold(this.#account) ? fallback.maxWaitMs - this.#heldMs : -Infinity;
   }
 
   /** May call a crowded endpoint, unless others have waited for longer until it has fewer calls: the place is theirs. */
@@ -53,12 +59,12 @@ export class RequestWaits {
   async before({ step, waitMs, forSlot, isHeld }: AttemptMove): Promise<void> {
     const { environment, records, pacing } = this.#services;
     if (isHeld === true) {
-      const release = pacing.hold();
+      const release = pacing.hold(this.#account);
       this.#heldMs += waitMs;
       return wait(environment, waitMs, this.#signal).finally(release);
     }
     if (forSlot === 'turn') {
-      this.#turn ??= pacing.queue();
+      this.#turn ??= pacing.queue(this.#account);
       await valueWithin(environment, this.#turn.called, waitMs);
       return undefined;
     }
@@ -67,7 +73,7 @@ export class RequestWaits {
     this.#giveBack?.();
     this.#giveBack = records.promise(step.endpoint);
     this.promised = step.endpoint.id;
-    const leave = forSlot === 'first' ? pacing.enter() : undefined;
+    const leave = forSlot === 'first' ? pacing.enter(this.#account) : undefined;
     await wait(environment, waitMs, this.#signal);
     leave?.();
     this.forSlotMs += environment.now() - startedAt;

@@ -1,5 +1,7 @@
 /** Limits concurrent requests and the memory of their bodies. */
-import { RouterError } from '../../protocol/router-error.ts';
+import { fullError, shareError } from '../../core/limits/limit-errors.ts';
+import type { AccountNumber, ShareRule } from '../../core/limits/share.ts';
+import { Shares } from '../limits/shares.ts';
 
 /** A place among the requests that are handled at the same time. */
 export interface RequestSlot {
@@ -7,108 +9,99 @@ export interface RequestSlot {
   leave(): void;
 }
 
-/** Limits how many requests are handled at a time; what comes on top is refused at once instead of queueing up. */
+/**
+ * Limits how many requests are handled at a time, in all and of one account; what comes on top is refused at once instead
+ * of queueing up.
+ */
 export class Concurrency {
-  #limit: number;
+  readonly #places: Shares;
   readonly #what: string;
-  readonly #limitPerOwner: number;
-  readonly #owners = new Map<string, number>();
-  #inside = 0;
   /** Called when a place becomes free, for those who wait for one. */
   onFree: (() => void) | undefined;
 
   /**
    * @param what - What there are places for, as the error says it.
-   * @param limitPerOwner - Places that one owner may have.
+   * @param rule - What one account may have. Default: half.
    */
-  constructor(limit: number, what = 'requests', limitPerOwner = Infinity) {
-    this.#limit = limit;
+  constructor(limit: number, what = 'requests', rule: ShareRule = {}) {
+    this.#places = new Shares(limit, rule);
     this.#what = what;
-    this.#limitPerOwner = limitPerOwner;
   }
 
   /** Changes how many places there are. Nobody who has one loses it. */
   resize(limit: number): void {
-    this.#limit = limit;
+    this.#places.resize(limit);
+  }
+
+  /** Says how many accounts there can be: one alone may have all places. */
+  divide(accounts: AccountNumber): void {
+    this.#places.divide(accounts);
   }
 
   get inside(): number {
-    return this.#inside;
+    return this.#places.held;
   }
 
-  /** @throws {@link RouterError} 503 when no place is free. */
-  check(): void {
-    if (this.#inside >= this.#limit) throw noSlot(`${this.#limit} ${this.#what}`);
+  /**
+   * Refuses who would find no place.
+   *
+   * @param owner - Id of the account.
+   * @throws {@link RouterError} 429 when the account has its share; 503 when no place is free.
+   */
+  check(owner: string): void {
+    const verdict = this.#places.verdict(owner, 1);
+    if (verdict === 'share') throw shareError(this.#places.share, this.#what);
+    if (verdict === 'full') throw fullError(this.#places.limit, this.#what);
   }
 
   /**
    * Takes a place.
    *
-   * @param owner - Who has it, where one may have so many only.
-   * @throws {@link RouterError} 503 when none is free.
+   * @param owner - Id of the account.
+   * @throws {@link RouterError} 429 when the account has its share; 503 when none is free.
    */
-  enter(owner?: string): RequestSlot {
-    this.check();
-    if (owner === undefined) return this.#take();
-    const own = this.#owners.get(owner) ?? 0;
-    if (own >= this.#limitPerOwner) throw noSlot(`${this.#limitPerOwner} ${this.#what} of one account`);
-    const slot = this.#take(() => this.#count(owner, -1));
-    this.#count(owner, 1);
-    return slot;
-  }
-
-  #count(owner: string, more: number): void {
-    const own = (this.#owners.get(owner) ?? 0) + more;
-    if (own === 0) this.#owners.delete(owner);
-    else this.#owners.set(owner, own);
+  enter(owner: string): RequestSlot {
+    this.check(owner);
+    return this.#take(owner);
   }
 
   /**
-   * Takes a place for work that can wait, if so many stay free for work that cannot.
+   * Takes a place for work that can wait, if so many stay free for work that cannot. It counts to what its account has,
+   * and is not limited by it.
    *
    * @param keepFree - Places that are not for this kind of work.
    */
-  tryEnter(keepFree: number): RequestSlot | undefined {
-    return this.#inside + keepFree < this.#limit ? this.#take() : undefined;
+  tryEnter(owner: string, keepFree: number): RequestSlot | undefined {
+    return this.inside + keepFree < this.#places.limit ? this.#take(owner) : undefined;
   }
 
-  #take(onLeave?: () => void): RequestSlot {
-    this.#inside += 1;
-    return new TakenSlot(this, onLeave);
+  #take(owner: string): RequestSlot {
+    this.#places.change(owner, 1);
+    return new TakenSlot(this, owner);
   }
 
   /** Frees the place of a slot. */
-  free(): void {
-    this.#inside -= 1;
+  free(owner: string): void {
+    this.#places.change(owner, -1);
     this.onFree?.();
   }
 }
 
 class TakenSlot implements RequestSlot {
   readonly #of: Concurrency;
-  readonly #onLeave: (() => void) | undefined;
+  readonly #owner: string;
   #hasLeft = false;
 
-  constructor(of: Concurrency, onLeave: (() => void) | undefined) {
+  constructor(of: Concurrency, owner: string) {
     this.#of = of;
-    this.#onLeave = onLeave;
+    this.#owner = owner;
   }
 
   leave(): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
-    this.#onLeave?.();
-    this.#of.free();
+    this.#of.free(this.#owner);
   }
-}
-
-function noSlot(what: string): RouterError {
-  return new RouterError({
-    status: 503,
-    errorType: 'provider_overloaded',
-    message: `The router handles ${what} at a time and has no place free; try again in a second`,
-    retryAfterMs: 1_000,
-  });
 }
 
 /** Bytes that one reader has in its hands. */
@@ -116,7 +109,7 @@ export interface ByteHold {
   /**
    * Says how many bytes it has now.
    *
-   * @throws {@link RouterError} 503 when there is no room for more. What it had before stays counted.
+   * @throws {@link RouterError} 429 or 503 when there is no room for more. What it had before stays counted.
    */
   set(bytes: number): void;
   /** Says that it has these on top; otherwise like {@link ByteHold.set}. */
@@ -125,81 +118,61 @@ export interface ByteHold {
   release(): void;
 }
 
-/** Bytes of one owner, in all holds that are open. */
-interface OwnerBytes {
-  held: number;
-  holds: number;
-}
-
 /**
- * Limits how many bytes of bodies the process holds, in whatever state they are. Nobody gets more than half of it, so
+ * Limits how many bytes of bodies the process holds, in whatever state they are. One account gets half of it at most, so
  * that one who sends a lot slowly leaves room for others.
  */
 export class ByteBudget {
-  #limit: number;
-  readonly #owners = new Map<string, OwnerBytes>();
-  #held = 0;
+  readonly #bytes: Shares;
 
-  constructor(limit: number) {
-    this.#limit = limit;
+  /** @param unit - Bytes of one body, for which there is room in any share. Default 1. */
+  constructor(limit: number, unit?: number) {
+    this.#bytes = new Shares(limit, { unit });
   }
 
   /** Changes how many bytes there is room for. What is held stays. */
   resize(limit: number): void {
-    this.#limit = limit;
+    this.#bytes.resize(limit);
+  }
+
+  /** Says how many accounts there can be: one alone may have all of it. */
+  divide(accounts: AccountNumber): void {
+    this.#bytes.divide(accounts);
   }
 
   get held(): number {
-    return this.#held;
+    return this.#bytes.held;
   }
 
   /**
    * Refuses what would not find room, before it is sent.
    *
    * @param owner - Id of the account.
-   * @throws {@link RouterError} 503
+   * @throws {@link RouterError} 429 when the account has its share; 503 when others have the rest.
    */
   check(owner: string, bytes: number): void {
-    const share = Math.floor(this.#limit / 2);
-    const own = (this.#owners.get(owner)?.held ?? 0) + bytes;
-    if (own <= share && this.#held + bytes <= this.#limit) return;
-    const limit = (own > share ? share : this.#limit).toLocaleString('en-US');
-    throw new RouterError({
-      status: 503,
-      errorType: 'provider_overloaded',
-      message: `The router holds up to ${limit} bytes of request bodies${own > share ? ' of one account' : ''} and has no room for more`,
-      retryAfterMs: 1_000,
-    });
+    const verdict = this.#bytes.verdict(owner, bytes);
+    if (verdict === 'share') throw shareError(this.#bytes.share, BODIES);
+    if (verdict === 'full') throw fullError(this.#bytes.limit, BODIES);
   }
 
   /** A hold without bytes. */
   open(owner: string): ByteHold {
-    const ofOwner: OwnerBytes = this.#owners.get(owner) ?? { held: 0, holds: 0 };
-    this.#owners.set(owner, ofOwner);
-    ofOwner.holds += 1;
     return new OpenHold(this, owner);
   }
 
   /**
-   * Counts bytes that an owner has on top, or less.
+   * Counts bytes that an account has on top, or less.
    *
-   * @throws {@link RouterError} 503 when there is no room for more.
+   * @throws {@link RouterError} 429 or 503 when there is no room for more.
    */
   change(owner: string, bytes: number): void {
     if (bytes > 0) this.check(owner, bytes);
-    this.#held += bytes;
-    const ofOwner = this.#owners.get(owner);
-    if (ofOwner !== undefined) ofOwner.held += bytes;
-  }
-
-  /** Ends a hold of an owner, whose bytes are none by now. */
-  close(owner: string): void {
-    const ofOwner = this.#owners.get(owner);
-    if (ofOwner === undefined) return;
-    ofOwner.holds -= 1;
-    if (ofOwner.holds === 0) this.#owners.delete(owner);
+    this.#bytes.change(owner, bytes);
   }
 }
+
+const BODIES = 'bytes of request bodies';
 
 class OpenHold implements ByteHold {
   readonly #budget: ByteBudget;
@@ -226,6 +199,5 @@ class OpenHold implements ByteHold {
     if (this.#isReleased) return;
     this.set(0);
     this.#isReleased = true;
-    this.#budget.close(this.#owner);
   }
 }

@@ -1,4 +1,5 @@
 /** Shares pacing and hedging among the requests of a process. */
+import type { AccountNumber } from '../../core/limits/share.ts';
 import {
   EMPTY_HEDGE_BUDGET,
   type HedgePolicy,
@@ -11,6 +12,7 @@ import {
   type Rescues,
   rescuesNow,
 } from '../../core/selection/adaptive/hedge.ts';
+import { Shares } from '../limits/shares.ts';
 import { bucketAfterRequest, type PacerPolicy, type RetryBucket } from '../../core/selection/adaptive/pacer.ts';
 
 /** Notes which call was given up for the other of a hedge, and what it cost; undefined when none was. */
@@ -20,11 +22,15 @@ export type SettleHedge = (loser: { readonly usd: number | undefined; readonly i
 export class SharedPacing {
   readonly #pacer: PacerPolicy | false;
   readonly #hedge: HedgePolicy | false;
-  #waiting = 0;
-  #held = 0;
+  /** Requests that wait for a place; how many may depends on the endpoints of each. */
+  readonly #waiting = new Shares(0);
+  readonly #held = new Shares(MOST_HELD);
   #rescues: Rescues = NO_RESCUES;
-  /** Requests that wait until an endpoint has fewer of our calls, in the order of arrival. */
-  readonly #queue = new Set<WaitingTurn>();
+  /**
+   * Requests that wait until an endpoint has fewer of our calls, by account, each in the order of arrival. The account
+   * that was served last is at the end.
+   */
+  readonly #queue = new Map<string, Set<WaitingTurn>>();
   #bucket: RetryBucket;
   #hedgeBudget: HedgeBudget = EMPTY_HEDGE_BUDGET;
 
@@ -34,17 +40,28 @@ export class SharedPacing {
     this.#bucket = { retries: pacer === false ? Infinity : pacer.mostRetries };
   }
 
+  /** Says how many accounts there can be: one alone may have all places to wait in. */
+  divide(accounts: AccountNumber): void {
+    this.#waiting.divide(accounts);
+    this.#held.divide(accounts);
+  }
+
   /**
-   * Milliseconds that a request may wait for a place because no endpoint is free; 0 when enough others do.
+   * Milliseconds that a request may wait for a place because no endpoint is free; 0 when enough others do, or as many of
+   * its account as may.
    *
+   * @param account - Id of its account.
    * @param waitedMs - What it has waited so far.
    * @param perSecond - Calls that all endpoints of the request together take. Called only where others wait.
    */
-  slotWaitMs(waitedMs: number, perSecond: () => number): number {
+  slotWaitMs(account: string, waitedMs: number, perSecond: () => number): number {
     if (this.#pacer === false) return 0;
     const { queueSeconds } = this.#pacer;
-    const mayBeFull = this.#waiting > 0 || queueSeconds === 0;
-    if (mayBeFull && this.#waiting >= queueSeconds * perSecond()) return 0;
+    const mayBeFull = this.#waiting.held > 0 || queueSeconds === 0;
+    if (mayBeFull) {
+      this.#waiting.resize(Math.ceil(queueSeconds * perSecond()));
+      if (this.#waiting.verdict(account, 1) !== 'granted') return 0;
+    }
     return Math.max(0, this.#pacer.maxWaitMs - waitedMs);
   }
 
@@ -53,38 +70,44 @@ export class SharedPacing {
    * others wait because none is, and while refusals use up the retries that those need who have nowhere else to go.
    */
   warmWaitMs(waitedMs: number): number {
-    if (this.#pacer === false || this.#waiting > 0) return 0;
+    if (this.#pacer === false || this.#waiting.held > 0) return 0;
     if (this.#bucket.retries < this.#pacer.mostRetries / 2) return 0;
     return Math.max(0, this.#pacer.warmWaitMs - waitedMs);
   }
 
   /** Waits inside; the result leaves. */
-  enter(): () => void {
-    this.#waiting += 1;
-    return () => void (this.#waiting -= 1);
+  enter(account: string): () => void {
+    this.#waiting.change(account, 1);
+    return () => this.#waiting.change(account, -1);
   }
 
   /** Whether one more request may be held back where calls fail; the others are better told so at once. */
-  get mayHold(): boolean {
-    return this.#held < MOST_HELD;
+  mayHold(account: string): boolean {
+    return this.#held.verdict(account, 1) === 'granted';
   }
 
   /** Is held back from now on; the result ends that. */
-  hold(): () => void {
-    this.#held += 1;
-    return () => void (this.#held -= 1);
+  hold(account: string): () => void {
+    this.#held.change(account, 1);
+    return () => this.#held.change(account, -1);
   }
 
-  /** Takes a place behind all that wait for their turn. */
-  queue(): WaitingTurn {
-    const turn = new WaitingTurn();
-    this.#queue.add(turn);
+  /** Takes a place behind all of its account that wait for their turn; accounts take turns. */
+  queue(account: string): WaitingTurn {
+    const turn = new WaitingTurn(account);
+    const own = this.#queue.get(account);
+    if (own === undefined) this.#queue.set(account, new Set([turn]));
+    else own.add(turn);
     return turn;
   }
 
   /** Leaves the queue, so that the next one may look whether there is a place. */
   leave(turn: WaitingTurn): void {
-    this.#queue.delete(turn);
+    const { account } = turn;
+    const own = this.#queue.get(account);
+    if (own?.delete(turn) !== true) return;
+    this.#queue.delete(account);
+    if (own.size > 0) this.#queue.set(account, own);
     this.#firstTurn()?.call();
   }
 
@@ -95,7 +118,7 @@ export class SharedPacing {
   }
 
   #firstTurn(): WaitingTurn | undefined {
-    for (const turn of this.#queue) return turn;
+    for (const [turn] of this.#queue.values()) return turn;
     return undefined;
   }
 
@@ -156,7 +179,12 @@ export class SharedPacing {
 
 /** The turn of a request that waits. */
 export class WaitingTurn {
+  readonly account: string;
   #onCall: (() => void) | undefined;
+
+  constructor(account: string) {
+    this.account = account;
+  }
 
   /** Resolves when its turn may have come. */
   get called(): Promise<void> {

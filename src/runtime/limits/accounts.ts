@@ -8,7 +8,8 @@ import { echo } from '../../protocol/fault.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { type EventHub, warn } from '../events/events.ts';
 import { seldom } from '../../platform/seldom.ts';
-import type { MaybePromise } from '../../platform/wait.ts';
+import { andThen, type MaybePromise } from '../../platform/wait.ts';
+import { MAX_READERS } from '../../core/limits/share.ts';
 import type { RecordMap } from '../endpoints/endpoint-load.ts';
 import { hmacSha256 } from '../../platform/hash.ts';
 import { rateLimitError } from '../../core/limits/limit-errors.ts';
@@ -139,6 +140,22 @@ export class AccountRates {
       return decision.ticket === undefined ? request : { ...request, rateTicket: decision.ticket };
     };
     return decided instanceof Promise ? decided.then(admit) : admit(decided);
+  }
+
+  /**
+   * Lets a reader of a kept stream begin. Of these an account may have as many a minute as all its requests could have at
+   * a time; they are counted by themselves, so that streams can still be resumed when no request may begin.
+   *
+   * @throws {@link RouterError} 429 when it exceeds that.
+   */
+  admitReader(account: Account): MaybePromise<void> {
+    const { requestsPerMinute } = this.#limitsOf(account) ?? NO_LIMITS;
+    if (requestsPerMinute === undefined) return;
+    const limits = { requestsPerMinute: requestsPerMinute * MAX_READERS };
+    const claim = { account: `${account.id}\nreaders`, limits, tokens: 0, isFree: false };
+    return andThen(this.#limiter.take(claim), (decision) => {
+      if (!decision.granted) throw rateLimitError(decision.broken, this.#environment.wallClock());
+    });
   }
 
   /** Writes down what a request used. Nobody waits for it. */

@@ -1,4 +1,5 @@
 /** The kept streams of one instance: those that it sends, and those of others that it reads. */
+import type { AccountNumber } from '../../core/limits/share.ts';
 import type { Account } from '../../contracts/account.ts';
 import { byteLength } from '../../platform/byte-text.ts';
 import type { Environment, Timer } from '../../platform/environment.ts';
@@ -6,6 +7,8 @@ import { andThen, type MaybePromise, orElse } from '../../platform/wait.ts';
 import * as read from '../../platform/json.ts';
 import { errorOf } from '../../protocol/router-error.ts';
 import { readStream, type ReadOptions } from './read-stream.ts';
+import { StreamReaders } from './stream-readers.ts';
+import { StreamRoom } from './stream-room.ts';
 import {
   aliveKey,
   END_MARK,
@@ -27,8 +30,6 @@ import { lifeOf, type StreamBeginning, StreamKeeper } from './stream-keeper.ts';
 const BEAT_MS = 2_000;
 /** Milliseconds without a sign of life after which an instance counts as gone. */
 const ALIVE_MS = 8_000;
-/** Milliseconds between two looks for kept streams whose time is over. */
-const FORGET_MS = 1_000;
 /** Milliseconds for which a wish to stop a stream is remembered. */
 const STOP_MS = 60_000;
 
@@ -73,24 +74,14 @@ export interface TakenStream {
   readonly keeper: StreamKeeper;
 }
 
-/** A stream that ended and is kept. */
-interface EndedStream {
-  readonly keys: StreamKeys;
-  readonly bytes: number;
-  /** Monotonic milliseconds. */
-  readonly until: number;
-}
-
 /** Streams that are kept while they are sent, and read again from where a reader stopped. */
 export class KeptStreams {
   readonly #options: KeptStreamsOptions;
   /** Those that this instance sends, by the keys of their heads. */
   readonly #open = new Map<string, StreamKeeper>();
-  /** Those that it sent, the oldest first. */
-  readonly #ended = new Map<string, EndedStream>();
-  #bytes = 0;
-  /** Monotonic milliseconds. */
-  #forgetAt = 0;
+  /** The bytes of these, and of those that it sent. */
+  readonly #room: StreamRoom;
+  readonly #readers = new StreamReaders();
   #owner: string | undefined;
   #beat: Timer | undefined;
   #stops = 0;
@@ -102,6 +93,13 @@ export class KeptStreams {
 
   constructor(options: KeptStreamsOptions) {
     this.#options = options;
+    const drop = (keys: StreamKeys): void => void this.#delete(keys).catch(this.#warn);
+    this.#room = new StreamRoom(options.maxTotalBytes, this.maxBytes, drop);
+  }
+
+  /** Says how many accounts there can be: one alone may have all bytes. */
+  divide(accounts: AccountNumber): void {
+    this.#room.divide(accounts);
   }
 
   get environment(): Environment {
@@ -130,7 +128,7 @@ export class KeptStreams {
     const keeper = this.#keeper(new StreamKeys(account, id), format, request !== undefined);
     const failed = (error: unknown): undefined => {
       this.#open.delete(keeper.keys.stream);
-      this.#bytes -= keeper.counted;
+      this.#room.free(keeper.keys, keeper.counted);
       this.#warn(error);
     };
     return orElse(
@@ -163,7 +161,7 @@ export class KeptStreams {
       environment,
       keepMs,
       maxBytes: this.maxBytes,
-      makeRoom: (bytes) => this.#makeRoom(bytes),
+      makeRoom: (bytes) => this.#room.make(keys, bytes, environment.now()),
       onSettled: (settled) => this.#settle(settled),
       onFailed: this.#warn,
     });
@@ -173,18 +171,27 @@ export class KeptStreams {
   }
 
   /**
-   * The rest of a stream.
+   * The rest of a stream, for one of the readers that it may have.
    *
-   * @param signal - Ends the reading.
+   * @param signal - Ends the reading, also where it has not begun: until then, or its end, it counts.
    * @throws {@link RouterError} 404 for a stream that is not kept, or is another account's; 400 for a place that there is
-   * not.
+   * not; 429 where it has as many readers as it may.
    */
-  async read(
-    account: Account,
-    id: string,
-    options: ReadOptions,
-    signal: AbortSignal,
-  ): Promise<{ readonly text: AsyncGenerator<string, void>; readonly isOver: boolean }> {
+  async read(account: Account, id: string, options: ReadOptions, signal: AbortSignal): Promise<ReadText> {
+    const leave = this.#readers.enter(new StreamKeys(account.id, id).stream);
+    try {
+      const found = await this.follow(account, id, options, signal);
+      if (found.isOver || signal.aborted) leave();
+      else signal.addEventListener('abort', leave, { once: true });
+      return { ...found, text: untilEnd(found.text, leave) };
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  /** The same for the client whose stream another instance goes on with: it is no other reader. */
+  async follow(account: Account, id: string, options: ReadOptions, signal: AbortSignal): Promise<ReadText> {
     const { store, environment } = this.#options;
     const { from } = options;
     const [keys, head] = await this.#find(account.id, id);
@@ -261,35 +268,12 @@ export class KeptStreams {
     return [keys, head];
   }
 
-  #makeRoom(bytes: number): boolean {
-    const { maxTotalBytes, environment } = this.#options;
-    const now = environment.now();
-    // A map whose first entries were deleted one after the other is slow to find its next.
-    if (this.#bytes + bytes > maxTotalBytes || now >= this.#forgetAt) this.#forget(bytes, now);
-    if (this.#bytes + bytes > maxTotalBytes) return false;
-    this.#bytes += bytes;
-    return true;
-  }
-
-  /** Forgets streams whose time is over, and the oldest of the others where more bytes are to be kept than may be. */
-  #forget(bytes: number, now: number): void {
-    const { maxTotalBytes } = this.#options;
-    this.#forgetAt = now + FORGET_MS;
-    for (const [key, ended] of this.#ended) {
-      const isOver = ended.until <= now;
-      if (!isOver && this.#bytes + bytes <= maxTotalBytes) break;
-      this.#ended.delete(key);
-      this.#bytes -= ended.bytes;
-      if (!isOver) void this.#delete(ended.keys).catch(this.#warn);
-    }
-  }
-
   #settle(keeper: StreamKeeper): void {
     const { keys, head } = keeper;
     const { environment, keepMs, store } = this.#options;
     if (!this.#open.delete(keys.stream)) return;
-    if (keeper.isDropped || keeper.isTaken) this.#bytes -= keeper.counted;
-    else this.#ended.set(keys.stream, { keys, bytes: keeper.counted, until: environment.now() + keepMs });
+    if (keeper.isDropped || keeper.isTaken) this.#room.free(keys, keeper.counted);
+    else this.#room.ended(keys, keeper.counted, environment.now() + keepMs);
     // Nobody goes on with it any more.
     if (head.isContinued === true && !keeper.isTaken) void orWarn(() => store.delete(keys.request), this.#warn);
     if (this.#open.size === 0) this.#stopBeat();
@@ -298,10 +282,7 @@ export class KeptStreams {
   async #delete(keys: StreamKeys): Promise<void> {
     const { store } = this.#options;
     for (const key of [keys.stream, keys.request, keys.lost]) await store.delete(key);
-    const ended = this.#ended.get(keys.stream);
-    if (ended === undefined) return;
-    this.#ended.delete(keys.stream);
-    this.#bytes -= ended.bytes;
+    this.#room.forget(keys);
   }
 
   /**
@@ -320,7 +301,7 @@ export class KeptStreams {
       const request = read.string(await store.get(keys.request));
       if (goOn === undefined || request === undefined || kept.includes(LAST_COMMENT)) return undefined;
       const bytes = byteLength(kept);
-      if (!this.#makeRoom(bytes)) return undefined;
+      if (!this.#room.make(keys, bytes, this.environment.now())) return undefined;
       const keeper = this.#keeper(keys, head.format, true, bytes);
       const { owner, number } = keeper.head;
       // Before anybody sees that the stream is ours, it must be seen that we live.
@@ -365,6 +346,21 @@ export class KeptStreams {
     this.#warnedAt = environment.now();
     warn(`A stream is not kept, because its store failed (${error instanceof Error ? error.name : 'something'})`);
   };
+}
+
+/** What is left of a stream, and whether that is nothing. */
+interface ReadText {
+  readonly text: AsyncGenerator<string, void>;
+  readonly isOver: boolean;
+}
+
+/** A text whose end is told, however it comes. */
+async function* untilEnd(text: AsyncGenerator<string, void>, onEnd: () => void): AsyncGenerator<string, void> {
+  try {
+    yield* text;
+  } finally {
+    onEnd();
+  }
 }
 
 /** Who goes on with a stream by what is kept of it; undefined where its first owner does. */

@@ -42,9 +42,11 @@ export interface StreamHead {
 
 /** Keys of one stream. Only the first is looked up for every stream, so the others are made when they are read. */
 export class StreamKeys {
+  readonly account: string;
   readonly stream: string;
 
   constructor(account: string, id: string) {
+    this.account = account;
     this.stream = `stream\n{${encodeURIComponent(account)}}\n${encodeURIComponent(id)}`;
   }
 

@@ -86,7 +86,7 @@ describe('the requests of a batch', () => {
       { batches: { keepFree: 7 } },
     );
     const { admission } = router.internals;
-    const places = [admission.enter(), admission.enter()];
+    const places = [admission.enter('me'), admission.enter('me')];
     await router.batches.create(chatBatch(20));
     await router.batches.start();
     await advance(1_000);
@@ -94,7 +94,7 @@ describe('the requests of a batch', () => {
     for (const place of places) place.leave();
     await advance(0);
     expect(provider.open).toBe(3);
-    expect(() => admission.check()).not.toThrow();
+    expect(() => admission.check('me')).not.toThrow();
     await router.batches.stop({ graceMs: 0 });
   });
 

@@ -10,6 +10,7 @@ import { systemEnvironment } from '../../../platform/environment.ts';
 import { PageError, type PageFetcher } from '../../../contracts/plugin-services.ts';
 import { pdfReader, localPdfReader } from '../pdf/local-pdf-reader.ts';
 import type { PdfReader } from '../../../contracts/pdf-reader.ts';
+import { FairTurns } from '../fair-turns.ts';
 import { type HtmlReader, readPage } from './page-text.ts';
 import { nodeModule } from '../../../platform/node-module.ts';
 import type { Outbound } from '../../../net/outbound-request.ts';
@@ -57,7 +58,7 @@ export function guardedFetcher(options: GuardedFetcherOptions = {}, shared?: Out
   const outbound = shared ?? createOutbound(options.outbound ?? {}, systemEnvironment());
   const reader = htmlReader();
   return {
-    async fetch({ url, admit, signal }) {
+    async fetch({ url, admit, account, signal }) {
       const headers = ['accept', ACCEPT, 'accept-encoding', 'gzip, br', 'user-agent', userAgent];
       const request = { url, headers, admit, signal, maxBytes, timeoutMs, maxRedirects };
       const response = await outbound.fetch(request).catch((error: unknown) => {
@@ -66,7 +67,7 @@ export function guardedFetcher(options: GuardedFetcherOptions = {}, shared?: Out
       const { status, body, truncated } = response;
       if (status < 200 || status > 299) throw new PageError(`The URL answered ${status}`);
       const page = { url: response.url, contentType: response.header('content-type'), body, truncated };
-      return readPage(page, { html: reader.read, pdf }, signal);
+      return readPage(page, { html: reader.read, pdf }, { account, signal });
     },
     async close() {
       await Promise.all([outbound.close(), reader.close(), pdf.close?.()]);
@@ -85,10 +86,11 @@ const READING_MS = 3_000;
  */
 export function htmlReader(readingMs = READING_MS): { readonly read: HtmlReader; close(): Promise<void> } {
   const worker = new ReaderWorker();
+  const turns = new FairTurns(1);
   return {
-    async read(html, url, signal) {
+    async read(html, url, { account, signal }) {
       if (worker.available && html.length <= MAX_LENGTH) {
-        const read = await worker.read(html, url, readingMs, signal);
+        const read = await turns.take(account, signal, () => worker.read(html, url, readingMs));
         signal.throwIfAborted();
         if (read !== undefined && read.content.trim() !== '') {
           return { title: read.title === '' ? undefined : read.title, content: read.content };
@@ -160,7 +162,6 @@ const threads = nodeModule<ThreadModule>('node:worker_threads');
 class ReaderWorker {
   #thread: Thread | undefined;
   #answered: ((answer: WorkerAnswer | undefined) => void) | undefined;
-  #queue: Promise<unknown> = Promise.resolve();
   #installed = threads !== undefined;
 
   /** False where it is known that the package or threads are missing. */
@@ -168,18 +169,12 @@ class ReaderWorker {
     return this.#installed;
   }
 
-  /** Reads one page when those before it are done. */
-  read(html: string, url: string, timeoutMs: number, signal: AbortSignal): Promise<WorkerResult> {
-    const result = this.#queue.then(() => (signal.aborted ? undefined : this.#readNow(html, url, timeoutMs)));
-    this.#queue = result;
-    return result;
-  }
-
   async close(): Promise<void> {
     await this.#stop();
   }
 
-  async #readNow(html: string, url: string, timeoutMs: number): Promise<WorkerResult> {
+  /** Reads a page, one after the other. */
+  async read(html: string, url: string, timeoutMs: number): Promise<WorkerResult> {
     const thread = await this.#started();
     if (thread === undefined) return undefined;
     thread.ref();

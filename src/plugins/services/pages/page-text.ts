@@ -13,7 +13,14 @@ interface RawPage {
 }
 
 /** Reads one kind of page. */
-export type HtmlReader = (html: string, url: string, signal: AbortSignal) => Promise<ReadablePage>;
+export type HtmlReader = (html: string, url: string, reading: PageReading) => Promise<ReadablePage>;
+
+/** For whom a page is read, and how long. */
+export interface PageReading {
+  readonly account?: string | undefined;
+  /** Aborted when nobody waits any more. */
+  readonly signal: AbortSignal;
+}
 
 /** What reads pages. */
 interface PageReaders {
@@ -26,26 +33,26 @@ interface PageReaders {
  *
  * @throws {@link PageError} when it cannot be read.
  */
-export async function readPage(page: RawPage, readers: PageReaders, signal: AbortSignal): Promise<FetchedPage> {
+export async function readPage(page: RawPage, readers: PageReaders, reading: PageReading): Promise<FetchedPage> {
   const { url, contentType, body, truncated } = page;
   const kind = pageKindOf(contentType, body);
   if (kind === undefined) throw new PageError('The page is not text that could be read');
-  if (kind === 'pdf') return readPdf(page, readers.pdf, signal);
+  if (kind === 'pdf') return readPdf(page, readers.pdf, reading);
   const text = decodeText(body, contentType);
   if (kind === 'text') return { url: url.href, content: plainText(text), truncated };
-  const { title, content } = await readers.html(text, url.href, signal);
+  const { title, content } = await readers.html(text, url.href, reading);
   return { url: url.href, title: title && plainText(title), content: plainText(content), truncated };
 }
 
 async function readPdf(
   { url, body, truncated }: RawPage,
   reader: PdfReader | undefined,
-  signal: AbortSignal,
+  { account, signal }: PageReading,
 ): Promise<FetchedPage> {
   if (reader === undefined) throw new PageError('The page is a PDF, and nothing here reads PDFs');
   if (truncated) throw new PageError(`The page is a PDF of more than ${body.byteLength} bytes`);
   try {
-    const { pages, totalPages, title } = await reader.read({ data: body, signal });
+    const { pages, totalPages, title } = await reader.read({ data: body, account, signal });
     const content = plainText(pages.map((page) => page.trim()).join('\n\n'));
     return { url: url.href, title: title && plainText(title), content, truncated: pages.length < totalPages };
   } catch (error) {

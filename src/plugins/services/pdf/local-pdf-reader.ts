@@ -2,6 +2,7 @@
 import { withFunctions, wholeNumber, callable, milliseconds, type OptionShape } from '../../../options/values.ts';
 import { checkShape } from '../../../platform/check-options.ts';
 import { PdfError, type PdfReader, type PdfText } from '../../../contracts/pdf-reader.ts';
+import { FairTurns } from '../fair-turns.ts';
 import type { PdfJob, RunPdfJob } from './pdf-job.ts';
 
 /** Options of {@link localPdfReader}. */
@@ -16,7 +17,7 @@ export interface LocalPdfReaderOptions {
   readonly timeoutMs?: number | undefined;
   /** Megabytes of heap for one file; a quarter of it for a single buffer. On Node only. Default 512. */
   readonly memoryMb?: number | undefined;
-  /** Files that are read at the same time; others wait for their turn. Default 2. */
+  /** Files that are read at the same time; others wait for their turn. One account has half of these places. Default 2. */
   readonly concurrency?: number | undefined;
   /** Runs the reading. Default: a thread per file on Node; elsewhere it happens in place. */
   readonly run?: RunPdfJob | undefined;
@@ -43,11 +44,11 @@ export function localPdfReader(options: LocalPdfReaderOptions = {}): PdfReader {
   checkShape(OPTIONS, options, 'localPdfReader');
   const { maxBytes = 50_000_000, maxPages = 1_000, maxCharacters = 4_000_000 } = options;
   const { timeoutMs = 30_000, memoryMb = 512, concurrency = 2 } = options;
-  const turns = new Turns(concurrency);
+  const turns = new FairTurns(concurrency);
   let runner: Promise<RunPdfJob> | undefined;
 
   return {
-    async read({ data, maxPages: wanted, signal }): Promise<PdfText> {
+    async read({ data, maxPages: wanted, account, signal }): Promise<PdfText> {
       if (data.byteLength > maxBytes) throw tooManyBytes(maxBytes);
       if (!looksLikePdf(data)) throw new PdfError('invalid', 'The file is no PDF');
       const job: PdfJob = {
@@ -58,7 +59,7 @@ export function localPdfReader(options: LocalPdfReaderOptions = {}): PdfReader {
       };
       runner ??= options.run === undefined ? loadRunner() : Promise.resolve(options.run);
       const run = await runner;
-      return turns.take(signal, () => run(job, { timeoutMs, memoryMb }, signal));
+      return turns.take(account, signal, () => run(job, { timeoutMs, memoryMb }, signal));
     },
   };
 }
@@ -79,50 +80,4 @@ const HEAD = 1_024;
 async function loadRunner(): Promise<RunPdfJob> {
   const { createPdfRunner } = await import('#pdf-runner');
   return createPdfRunner();
-}
-
-/** Lets a limited number of things happen at the same time; the others wait in line. */
-class Turns {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
-
-  constructor(places: number) {
-    this.#free = places;
-  }
-
-  /**
-   * Does something when it is its turn.
-   *
-   * @throws The signal's reason when it is aborted before; then it is not done at all.
-   */
-  async take<Value>(signal: AbortSignal, run: () => Promise<Value>): Promise<Value> {
-    await this.#turn(signal);
-    try {
-      return await run();
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free += 1;
-      else next();
-    }
-  }
-
-  #turn(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    if (this.#free > 0) {
-      this.#free -= 1;
-      return Promise.resolve();
-    }
-    return new Promise((resolve, reject) => {
-      const go = (): void => {
-        signal.removeEventListener('abort', leave);
-        resolve();
-      };
-      const leave = (): void => {
-        this.#waiting.splice(this.#waiting.indexOf(go), 1);
-        reject(signal.reason as Error);
-      };
-      signal.addEventListener('abort', leave, { once: true });
-      this.#waiting.push(go);
-    });
-  }
 }

@@ -99,7 +99,7 @@ describe('the reader in a thread', () => {
     <p>See <a href="/x">this</a>.</p><table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td>2</td></tr></table></article>`;
 
   it('finds the content of a page, with links that are complete and tables that are tables', async () => {
-    const { title, content } = await patient.read(page(article), 'https://example.com/a', NEVER);
+    const { title, content } = await patient.read(page(article), 'https://example.com/a', { signal: NEVER });
     expect(title).toBe('Sky');
     expect(content).toContain('[this](https://example.com/x)');
     expect(content).toMatch(/\| a \| b \|\n\| --- \| --- \|\n\| 1 \| 2 \|/);
@@ -108,7 +108,7 @@ describe('the reader in a thread', () => {
 
   it('reads several pages at a time, each its own', async () => {
     const pages = ['One', 'Two', 'Three'].map((name) => page(article.replace('Comet', name).replace('bright', name)));
-    const read = await Promise.all(pages.map((html) => patient.read(html, 'https://example.com/', NEVER)));
+    const read = await Promise.all(pages.map((html) => patient.read(html, 'https://example.com/', { signal: NEVER })));
     expect(read.map(({ content }) => /It was a (\w+) and/.exec(content)?.[1])).toEqual(['One', 'Two', 'Three']);
   }, 20_000);
 
@@ -116,22 +116,25 @@ describe('the reader in a thread', () => {
     const trap = page(`${'<div>'.repeat(20_000)}trapped${'</div>'.repeat(20_000)}`);
     const startedAt = performance.now();
     const [trapped, next] = await Promise.all([
-      reader.read(trap, 'https://example.com/', NEVER),
-      reader.read(page(article), 'https://example.com/', NEVER),
+      reader.read(trap, 'https://example.com/', { signal: NEVER }),
+      reader.read(page(article), 'https://example.com/', { signal: NEVER }),
     ]);
     expect(trapped.content).toBe('trapped');
     expect(next.content).toContain('It was a bright');
     expect(performance.now() - startedAt).toBeLessThan(15_000);
     // On a busy machine the new thread may begin so late that the simple reader reads the first page after the trap, too.
     const again = async (): Promise<string> =>
-      (await reader.read(page(article), 'https://example.com/', NEVER)).content;
+      (await reader.read(page(article), 'https://example.com/', { signal: NEVER })).content;
     await expect.poll(again, { timeout: 20_000 }).toContain('| a | b |');
   }, 45_000);
 
   it('leaves a page to the simple reader when it is over, and when a page is too long for it', async () => {
     const long = page(`<p>${'word '.repeat(400_000)}</p>`);
-    expect((await reader.read(long, 'https://example.com/', NEVER)).content.length).toBeGreaterThan(1_900_000);
+    expect((await reader.read(long, 'https://example.com/', { signal: NEVER })).content.length).toBeGreaterThan(
+      1_900_000,
+    );
     const gone = AbortSignal.abort(new Error('gone'));
-    await expect(reader.read(page(article), 'https://example.com/', gone)).rejects.toThrow('gone');
+    const asked = reader.read(page(article), 'https://example.com/', { signal: gone });
+    await expect(asked).rejects.toThrow('gone');
   });
 });
