@@ -84,6 +84,7 @@ export interface LedgerTarget {
   /** Router model that this one was put in the place of: a plugin chose it, and replay keeps its choice. */
   readonly router?: string | undefined;
   readonly refused_together?: true | undefined;
+  readonly spare?: true | undefined;
   readonly shuffled?: true | undefined;
   /** Endpoints that got a shortened prompt. */
   readonly shortened?: readonly string[] | undefined;

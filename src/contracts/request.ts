@@ -36,6 +36,11 @@ export interface ModelTarget {
    * them refuses goes to none of them. Default false.
    */
   readonly refusedTogether?: boolean | undefined;
+  /**
+   * True for models of a router model that it would not choose: they are tried behind everything else, and never beside a
+   * call that is late. Default false.
+   */
+  readonly spare?: boolean | undefined;
   /** True for `router/free`: the endpoints are tried in random order. */
   readonly shuffled?: boolean | undefined;
   /**

@@ -1,5 +1,6 @@
 import {
   type EndpointDeclaration,
+  type Explanation,
   type ModelInfo,
   type PipelineStage,
   type Router,
@@ -55,6 +56,16 @@ export function routingBench(
     providers: [provider],
   });
   return { router, warnings };
+}
+
+/** Models of a plan in their order, without those that a stage names as fallbacks from outside under this name. */
+export function ranked(
+  steps: Explanation['steps'],
+  plugins: Explanation['plugins'],
+  name: 'outside_cost_band' | 'outside_tier',
+): readonly string[] {
+  const outside = plugins.flatMap(({ stages }) => stages.flatMap(({ data }) => data?.[name] ?? []));
+  return steps.flatMap(({ model }) => (outside.includes(model) ? [] : [model.replace('acme/', '')]));
 }
 
 /** The stage that a model router left. */

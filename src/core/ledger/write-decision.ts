@@ -93,6 +93,7 @@ function writeTarget(target: ModelTarget, catalog: Catalog): LedgerTarget {
     ...(admitTier === undefined ? {} : { admit_tier: admitTier }),
     ...(router === undefined ? {} : { router }),
     ...(target.refusedTogether === true ? { refused_together: true } : {}),
+    ...(target.spare === true ? { spare: true } : {}),
     ...(target.shuffled === true ? { shuffled: true } : {}),
     ...(shortened === undefined ? {} : { shortened: shortened.map(({ id }) => id) }),
     ...(isSame(all, endpoints) ? {} : { endpoints: endpoints.map(({ id }) => id) }),

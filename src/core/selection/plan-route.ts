@@ -35,7 +35,8 @@ export function planRoute(request: RoutedRequest, world: World): RoutePlan {
           world,
         );
   const { origins } = world;
-  const readable = origins === undefined ? planned : readersFirst(planned, request, origins, world.admission);
+  const readable =
+    origins === undefined ? planned : sparesLast(readersFirst(planned, request, origins, world.admission));
   const kept = preferences.allowFallbacks ? readable : withoutFallbacks(readable, preferences, rejected);
   return { requested, applied, adjustments, native: native?.apiFormat, steps: kept, rejected, origins };
 }
@@ -46,9 +47,15 @@ function rankSeveral(
   usable: readonly (readonly Endpoint[])[],
   world: World,
 ): readonly PlanStep[] {
-  if (!request.preferences.sortWithinModel) return withoutRepetitions(rankTogether(request, usable, world));
+  if (!request.preferences.sortWithinModel) return withoutRepetitions(sparesLast(rankTogether(request, usable, world)));
   const steps = usable.flatMap((endpoints, index) => rankTarget(request, index, endpoints, world));
-  return withoutRepetitions(fittingFirst(steps, request, world));
+  return withoutRepetitions(sparesLast(fittingFirst(steps, request, world)));
+}
+
+/** Models that a router model would not choose come behind all others, also where endpoints are sorted across models. */
+function sparesLast(steps: readonly PlanStep[]): readonly PlanStep[] {
+  const isSpare = ({ spare }: PlanStep): boolean => spare === true;
+  return steps.some(isSpare) ? [...steps.filter((step) => !isSpare(step)), ...steps.filter(isSpare)] : steps;
 }
 
 /** An endpoint that several of the requested models lead to stands where it comes first. */
@@ -96,10 +103,10 @@ function rankTarget(
     : isAdaptive(request, world, sort)
       ? rankAdaptively(endpoints, request, world, world.adaptive)
       : rankEndpoints(endpoints, request, world, sort);
-  const { strategy, refusedTogether } = choice;
+  const { strategy, refusedTogether, spare } = choice;
   const steps = ranked.map(({ endpoint, why, figures }): PlanStep => {
     const step = { endpoint, why, figures, target: index, strategy };
-    return refusedTogether === undefined ? step : { ...step, refusedTogether };
+    return refusedTogether === undefined && spare === undefined ? step : { ...step, refusedTogether, spare };
   });
   const whole = target.shortened === undefined ? steps : wholePromptsFirst(steps, request);
   return tightContextsLast(whole, request, world.record);
@@ -123,11 +130,12 @@ function isAdaptive(
 
 /** The models that a router model stands for are one choice; the others after the first are fallbacks. */
 function choiceOf(
-  { strategy, router, refusedTogether }: ModelTarget,
+  { strategy, router, refusedTogether, spare }: ModelTarget,
   index: number,
   { targets }: RoutedRequest,
-): Pick<PlanStep, 'strategy' | 'refusedTogether'> {
+): Pick<PlanStep, 'strategy' | 'refusedTogether' | 'spare'> {
   if (index > 0 && (router === undefined || router !== targets[0]?.router)) return { strategy: 'fallback' };
+  if (spare === true) return { strategy, refusedTogether, spare };
   return refusedTogether === true ? { strategy, refusedTogether } : { strategy };
 }
 

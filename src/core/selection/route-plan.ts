@@ -18,6 +18,8 @@ export interface PlanStep {
   readonly strategy: RoutingStrategy;
   /** True: when a model of such a step refuses the request, those of the others are not called. */
   readonly refusedTogether?: boolean | undefined;
+  /** True for one that is only called after all others failed, and not beside a call that is late. */
+  readonly spare?: boolean | undefined;
   /** In words, for `explain`. */
   readonly why: string;
   /** Absent where an order or prices alone decided. */

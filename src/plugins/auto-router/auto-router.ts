@@ -14,6 +14,7 @@ import type { OptionsParser } from '../../protocol/options.ts';
 import {
   byPrice,
   type Candidate,
+  type ChosenModels,
   candidatesFor,
   FAR_WORSE,
   inPlaceOfRouter,
@@ -43,7 +44,10 @@ export interface AutoRouterOptions {
    * tokens and more the newest, then the most expensive.
    */
   readonly defaultModels?: readonly string[] | undefined;
-  /** Models that a request may be answered by: the first choice and its fallbacks. Default 4. */
+  /**
+   * Models that a request may be answered by: the first choice and its fallbacks, of which those outside of the cost band
+   * come last. Default 8, as many as a request has attempts (`fallback.maxAttempts`).
+   */
   readonly maxModels?: number | undefined;
 }
 
@@ -58,7 +62,7 @@ const OPTIONS: OptionShape<AutoRouterOptions> = {
  * The plugin `auto-router`, which resolves `router/auto` (contract: plugin objects; gaps 5.1): of the models that the
  * request can use and its caller allows, it takes the best one overall, or one that is better at the task of the prompt
  * by more than chance explains. A request that requires a cost band gets the best quality per cost within it, and never
- * a model that another one beats in both. It costs nothing and calls nobody. When the classifier or the ranking fails,
+ * a model that another one beats in both; models outside of the band follow, for when none of it answers. It costs nothing and calls nobody. When the classifier or the ranking fails,
  * the request goes on without it, and the stage says so; without any score it ranks by context length, age and price
  * alone and says that too; when nothing is left, it is a 404.
  */
@@ -73,11 +77,19 @@ export function autoBetaRouter(options: AutoRouterOptions = {}): Plugin<AutoRout
   return modelRouter('auto-beta-router', 'router/auto-beta', parseAutoBetaRouterOptions, options);
 }
 
+/** As many as a request has attempts where nothing else is set: a further one would never be asked. */
+const MOST_MODELS = 8;
+
 function modelRouter(
   id: string,
   slug: string,
   parseOptions: OptionsParser<AutoRouterEntry>,
-  { classify = localClassifier(), rank = catalogScores(), defaultModels = [], maxModels = 4 }: AutoRouterOptions,
+  {
+    classify = localClassifier(),
+    rank = catalogScores(),
+    defaultModels = [],
+    maxModels = MOST_MODELS,
+  }: AutoRouterOptions,
 ): Plugin<AutoRouterEntry> {
   const isOurs = (target: ModelTarget): boolean => target.model === slug;
 
@@ -114,7 +126,7 @@ function modelRouter(
     const degraded = [...(classified.failed ? ['classifier'] : []), ...(failed ? ['ranking'] : [])];
     context.stage(describeChoice(id, classified, choice, degraded));
     if (choice.by === 'size' && candidates.length > 0) context.warn(`The plugin "${id}" ${BY_SIZE_ONLY}`);
-    return choice.chosen;
+    return choice;
   }
 }
 
@@ -173,16 +185,17 @@ const FIRST: Readonly<Record<Choice['first'], string>> = {
 function describeChoice(
   id: string,
   { task, confidence, shares }: SafeClassification,
-  { chosen, candidates, inBand, band, by, first, bestOverall }: Choice,
+  { chosen, outside, candidates, inBand, band, by, first, bestOverall }: Choice,
   degraded: readonly string[],
 ): StageRecord {
   const [best] = chosen;
   const found = `${task}: ${best?.model.id ?? 'no model'}`;
+  const spares = outside.length === 0 ? '' : `, ${outside.length} outside of it as fallbacks`;
   const broken = degraded.length === 0 ? '' : `; went on without ${degraded.join(' and ')}`;
   return {
     type: 'router',
     name: id,
-    summary: `${found} of ${candidates}, ${inBand} in the cost band, ${RANKED_BY[by]}${FIRST[first]}${broken}`,
+    summary: `${found} of ${candidates}, ${inBand} in the cost band${spares}, ${RANKED_BY[by]}${FIRST[first]}${broken}`,
     data: {
       task_type: task,
       confidence: hundredths(confidence),
@@ -194,6 +207,7 @@ function describeChoice(
       candidates,
       in_cost_band: inBand,
       models: chosen.map(({ model }) => model.id),
+      ...(outside.length === 0 ? {} : { outside_cost_band: outside.map(({ model }) => model.id) }),
       ...(bestOverall === undefined ? {} : { best_overall: bestOverall.model.id }),
       ...(by === 'size' ? { warnings: [BY_SIZE_ONLY] } : {}),
       ...(degraded.length === 0 ? {} : { degraded: [...degraded] }),
@@ -216,9 +230,7 @@ interface ChoosingRules {
 }
 
 /** What was chosen, and why. */
-interface Choice {
-  /** The first choice and its fallbacks. */
-  readonly chosen: readonly Candidate[];
+interface Choice extends ChosenModels {
   /** How many models the request could have used. */
   readonly candidates: number;
   /** How many of those were in the cost band. */
@@ -249,18 +261,23 @@ function chooseModels(rated: readonly Rated[], { shares }: SafeClassification, r
   });
   const kept = pinned === undefined ? undefined : candidates.find(({ model }) => model.id === pinned);
   const sticky = kept === undefined ? stickyCandidate(chain, context) : undefined;
-  const chosen = withFirst(kept ?? sticky, chain).slice(0, maxModels);
-  const isChosen = new Set(chosen);
   const isRanked = new Set(chain);
+  const outside = outsideOfBand(
+    candidates.filter((one) => !isRanked.has(one)),
+    inside,
+  );
+  const chosen = withFirst(kept ?? sticky, [...chain, ...outside]).slice(0, maxModels);
+  const isChosen = new Set(chosen);
   for (const one of candidates) {
     if (isChosen.has(one)) continue;
     context.leaveOut(
       one.target,
-      isRanked.has(one) ? `ranked below the first ${maxModels}` : 'outside of the cost band',
+      `${isRanked.has(one) ? 'ranked' : 'outside of the cost band, and'} below the first ${maxModels}`,
     );
   }
   return {
     chosen,
+    outside: chosen.filter((one) => !isRanked.has(one) && one !== kept),
     candidates: candidates.length,
     inBand: inside.size,
     band,
@@ -325,6 +342,17 @@ export function withinBand(candidates: readonly Candidate[], band: CostBand): re
   const distances = percentiles(priced).map((percentile) => distance(percentile, band));
   const nearest = Math.min(...distances);
   return priced.filter((_, index) => distances[index] === nearest);
+}
+
+/**
+ * Candidates that only answer when no model of the cost band does: those below it first, which cost less than requested,
+ * then those above it; of each the nearest first, so that as little as possible changes. Unknown prices come last.
+ */
+function outsideOfBand(others: readonly Candidate[], band: ReadonlySet<Candidate>): readonly Candidate[] {
+  const least = Math.min(...[...band].map(({ price = Infinity }) => price));
+  const sorted = [...others].sort(byPrice);
+  const isBelow = ({ price = Infinity }: Candidate): boolean => price < least;
+  return [...sorted.filter(isBelow).reverse(), ...sorted.filter((one) => !isBelow(one))];
 }
 
 /** Percentile of each price in a sorted list: the middle of the places that it takes. */

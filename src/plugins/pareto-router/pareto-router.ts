@@ -8,6 +8,7 @@ import { type ParetoRouterEntry, parseParetoRouterOptions } from '../../protocol
 import {
   bySize,
   type Candidate,
+  type ChosenModels,
   candidatesFor,
   inPlaceOfRouter,
   safeScores,
@@ -37,7 +38,7 @@ const MAX_MODELS = 3;
 /**
  * The plugin `pareto-router`, which resolves `router/pareto-code` (contract: plugin objects; gaps 5.9): of a third of
  * the pool by coding score, the model with the best quality per cost, or with `:nitro` the fastest, and two more of that
- * tier for when it is not there; another model in the place of one that it beats in both; with `max_price` the best one for that price. It costs nothing and calls nobody.
+ * tier, or of the nearest other ones where it has no more, for when it is not there; another model in the place of one that it beats in both; with `max_price` the best one for that price. It costs nothing and calls nobody.
  *
  * Models without a coding score are no candidates as long as some have one. Where none has, the third of them with the
  * longest contexts stands for the high tier, and so on; of equals, as are all of 128,000 tokens and more, the newest, then
@@ -92,7 +93,7 @@ function choose(
   entry: ParetoRouterEntry,
   { codingScore, speedOf }: Comparison,
   context: CandidatesContext,
-): readonly Candidate[] {
+): ChosenModels {
   const { max_price: cap, min_coding_score: score = 1, price_source: source = 'prompt' } = entry;
   const candidates = candidatesFor(request, context);
   const { scores, failed } = safeScores(candidates, codingScore);
@@ -107,7 +108,9 @@ function choose(
   const found = cap === undefined ? codersOfTier(coders, tierOf(score), tierOrder) : undefined;
   const order = (found?.coders ?? codersUnder(coders, cap ?? 0)).map(({ candidate }) => candidate);
   const sticky = stickyCandidate(order, context);
-  const chosen = withFirst(sticky, order).slice(0, MAX_MODELS);
+  const spares = found === undefined ? [] : sparesFor(found, coders).map(({ candidate }) => candidate);
+  const chosen = withFirst(sticky, [...order, ...spares]).slice(0, MAX_MODELS);
+  const outside = chosen.filter((one) => !order.includes(one));
   for (const one of candidates) if (!chosen.includes(one)) context.leaveOut(one.target, reasonFor(one, order, cap));
   context.stage({
     type: 'router',
@@ -121,12 +124,13 @@ function choose(
         sticky === undefined ? (speedOf !== undefined && found !== undefined ? 'throughput' : 'rank') : 'session',
       candidates: coders.length,
       models: chosen.map(({ model }) => model.id),
+      ...(outside.length === 0 ? {} : { outside_tier: outside.map(({ model }) => model.id) }),
       ...(hasScores ? {} : { warnings: [BY_SIZE_ONLY] }),
       ...(failed ? { degraded: ['ranking'] } : {}),
     },
   });
   if (!hasScores && candidates.length > 0) context.warn(`The plugin "pareto-router" ${BY_SIZE_ONLY}`);
-  return chosen;
+  return { chosen, outside };
 }
 
 /** Without any score, a place in the order of size is in: larger, newer and more expensive models are mostly better. */
@@ -204,6 +208,23 @@ export function tiersOf(coders: readonly Coder[]): ReadonlyMap<Coder, Tier> {
   const scores = coders.map(({ score }) => score).sort((left, right) => right - left);
   const others = Math.max(1, coders.length - 1);
   return new Map(coders.map((coder) => [coder, tierOf(1 - scores.indexOf(coder.score) / others)]));
+}
+
+/** Models of the nearest other tiers, for when none of the tier answers; in each the best first, and of equals the cheaper. */
+function sparesFor(
+  { tier, coders: own }: { readonly tier: Tier; readonly coders: readonly Coder[] },
+  all: readonly Coder[],
+) {
+  const tiers = tiersOf(all);
+  const nearness = (coder: Coder): number => NEIGHBOURS[tier].indexOf(tiers.get(coder) ?? tier);
+  return all
+    .filter((coder) => !own.includes(coder))
+    .sort(
+      (left, right) =>
+        nearness(left) - nearness(right) ||
+        right.score - left.score ||
+        (left.cost ?? Infinity) - (right.cost ?? Infinity),
+    );
 }
 
 /** How a tier is ordered. */

@@ -184,6 +184,7 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
     const { records, fallback } = services;
     if (attempts.length + runningAttempts.length >= fallback.maxAttempts) return undefined;
     const well = plan.steps.filter((step) => {
+      if (step.spare === true) return false;
       const admitted = admission(step);
       return admitted.ok && admitted.probe !== true;
     });

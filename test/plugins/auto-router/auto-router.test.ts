@@ -10,9 +10,9 @@ import {
   memoryStore,
 } from 'signalbox';
 import { describe, expect, it } from 'vitest';
-import { type Offered, routerStage, routingBench } from '../../support/model-routers.ts';
+import { type Offered, ranked, routerStage, routingBench } from '../../support/model-routers.ts';
 import { saidBothWays } from '../../support/plugins.ts';
-import { runs } from '../../support/properties.ts';
+import { inProportion, runs } from '../../support/properties.ts';
 
 const CODE = 'Write a Python function that sorts a list of numbers';
 const MATH = 'Solve the equation 3x^2 - 12x + 9 = 0';
@@ -38,11 +38,11 @@ function ask(content: string, entry?: Record<string, unknown>, more: Partial<Cha
   return { model: 'router/auto', messages: [{ role: 'user', content }], ...plugins, ...more };
 }
 
-/** Models in the order in which they would be tried. */
+/** The first four models in the order in which they would be tried, without those that are only there when no other answers. */
 async function chosen(models: Readonly<Record<string, Offered>>, request: ChatRequest, options?: AutoRouterOptions) {
   const plugins = options === undefined ? defaultPlugins() : [autoRouter(options)];
-  const { steps } = await routingBench(models, { plugins }).router.explain(request);
-  return steps.map(({ model }) => model.replace('acme/', ''));
+  const { steps, plugins: taken } = await routingBench(models, { plugins }).router.explain(request);
+  return ranked(steps, taken, 'outside_cost_band').slice(0, 4);
 }
 
 async function refused(models: Readonly<Record<string, Offered>>, request: ChatRequest): Promise<RouterError> {
@@ -124,11 +124,99 @@ describe('router/auto', () => {
     expect(explained.plugins.find(({ id }) => id === 'auto-router')?.stages).toMatchObject([
       { type: 'router', data: { task_type: 'code:generation', ranking: 'size' } },
     ]);
-    expect(explained.steps.map(({ model }) => model)).toEqual(['acme/m2', 'acme/m0']);
+    // The band first; then what costs least of the rest, as far as there are attempts.
+    expect(explained.steps.map(({ model }) => model.replace('acme/', '')).join(' ')).toBe('m2 m0 m3 m4 m5 m6 m7 m8');
+    expect(explained.plugins.find(({ id }) => id === 'auto-router')?.stages[0]?.data?.['outside_cost_band']).toEqual(
+      [3, 4, 5, 6, 7, 8].map((index) => `acme/m${index}`),
+    );
     const why = new Map(explained.rejected.map(({ model, reason, detail }) => [model, `${reason}, ${detail}`]));
     expect(why.get('acme/m1')).toBe('plugin, auto-router: in excluded_models');
     expect(why.get('acme/deaf')).toBe('tools, undefined');
-    expect(why.get('acme/m9')).toBe('plugin, auto-router: outside of the cost band');
+    expect(why.get('acme/m9')).toBe('plugin, auto-router: outside of the cost band, and below the first 8');
+  });
+});
+
+/** Any setting of costs, and none. */
+const anyCost = fc.oneof(
+  fc.constant<Record<string, unknown>>({}),
+  fc.record({ cost_tier: fc.constantFrom('low', 'medium', 'high', 'xhigh', 'max') }),
+  fc.record({ cost_quality_tradeoff: fc.integer({ min: 0, max: 10 }) }),
+);
+
+describe('models of router/auto that do not answer', () => {
+  it('are followed by those of the band and then by the nearest others: whoever answers is asked', async () => {
+    const pools = fc.array(
+      fc.record({
+        usd: fc.option(fc.integer({ min: 1, max: 9 }), { nil: undefined }),
+        score: fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: undefined }),
+        answers: fc.integer({ max: 3, min: 0 }).map((one) => one === 0),
+      }),
+      { minLength: 1, maxLength: 8 },
+    );
+    let last = 0;
+    await fc.assert(
+      fc.asyncProperty(pools, anyCost, async (pool, cost) => {
+        const models = Object.fromEntries(
+          pool.map(({ usd, score }, index) => [
+            `acme/m${index}`,
+            {
+              ...(usd === undefined ? {} : { usd }),
+              ...(score === undefined ? {} : { info: { scores: { general: score } } }),
+            },
+          ]),
+        );
+        const request = ask(CODE, cost);
+        const { steps, plugins } = await routingBench(models).router.explain(request);
+        // All of them are in the plan, and those of the band come first.
+        expect(steps).toHaveLength(pool.length);
+        const outside = plugins.flatMap(({ stages }) =>
+          stages.flatMap(({ data }) => data?.['outside_cost_band'] ?? []),
+        );
+        const order = steps.map(({ model }) => model);
+        expect(order.slice(order.length - outside.length)).toEqual(outside);
+        const answers = order.map((model) => pool[Number(model.slice('acme/m'.length))]?.answers === true);
+        const first = answers.indexOf(true);
+        const failures = (first < 0 ? answers : answers.slice(0, first)).map(() => ({ kind: 'server' as const }));
+        const { router } = routingBench(models, { failures });
+        const model = await router.chat(request).then(
+          (answer) => answer.model,
+          () => undefined,
+        );
+        expect(model).toBe(first < 0 ? undefined : order[first]);
+        if (first >= order.length - outside.length) last += 1;
+      }),
+      runs(200),
+    );
+    expect(last).toBeGreaterThan(inProportion(20));
+  });
+
+  it('cost less than the band before they cost more, the nearest first', async () => {
+    const { router } = routingBench(LADDER);
+    const { steps } = await router.explain(ask(CODE, { cost_tier: 'high' }));
+    expect(steps.map(({ model }) => model.replace('acme/', ''))).toEqual([
+      'm5',
+      'm4',
+      'm3',
+      'm2',
+      'm1',
+      'm0',
+      'm6',
+      'm7',
+    ]);
+  });
+
+  it('come behind the other models of the request, and are never sorted before the band', async () => {
+    const order = async (more: Partial<ChatRequest>): Promise<string> => {
+      const { steps } = await routingBench(LADDER).router.explain(ask(CODE, { cost_tier: 'high' }, more));
+      return steps.map(({ model }) => model.replace('acme/', '')).join(' ');
+    };
+    expect(await order({ models: ['acme/m9', 'acme/m0'] })).toBe('m5 m4 m9 m0 m3 m2 m1 m6 m7');
+    expect(await order({ provider: { sort: { by: 'price', partition: 'none' } } })).toBe('m4 m5 m0 m1 m2 m3 m6 m7');
+  });
+
+  it('are as many as maxModels leaves room for', async () => {
+    const { steps } = await routingBench(LADDER, { plugins: [autoRouter({ maxModels: 1 })] }).router.explain(ask(CODE));
+    expect(steps).toHaveLength(1);
   });
 });
 

@@ -9,7 +9,7 @@ import {
 } from 'signalbox';
 import { fakeEnvironment } from 'signalbox/testing';
 import { describe, expect, it } from 'vitest';
-import { type Offered, routerStage, routingBench } from '../../support/model-routers.ts';
+import { type Offered, ranked, routerStage, routingBench } from '../../support/model-routers.ts';
 import { saidBothWays } from '../../support/plugins.ts';
 
 function offered(coding: number | undefined, usd: number | undefined): Offered {
@@ -42,8 +42,8 @@ function ask(entry?: Record<string, unknown>, more: Partial<ChatRequest> = {}): 
 }
 
 async function chosen(models: Readonly<Record<string, Offered>>, request: ChatRequest): Promise<readonly string[]> {
-  const { steps } = await routingBench(models).router.explain(request);
-  return steps.map(({ model }) => model.replace('acme/', ''));
+  const { steps, plugins } = await routingBench(models).router.explain(request);
+  return ranked(steps, plugins, 'outside_tier');
 }
 
 async function refused(
@@ -58,6 +58,21 @@ async function refused(
       (error: unknown) => error as RouterError,
     );
 }
+
+describe('models of router/pareto-code that do not answer', () => {
+  it('are followed by the nearest tier where theirs has no more, and never by what costs more than max_price', async () => {
+    const pool = { 'acme/a': offered(0.9, 9), 'acme/b': offered(0.5, 3), 'acme/c': offered(0.1, 1) };
+    const order = async (entry?: Record<string, unknown>): Promise<readonly string[]> => {
+      const { steps } = await routingBench(pool).router.explain(ask(entry));
+      return steps.map(({ model }) => model.replace('acme/', ''));
+    };
+    expect(await order()).toEqual(['a', 'b', 'c']);
+    expect(await order({ min_coding_score: 0 })).toEqual(['c', 'b', 'a']);
+    expect(await order({ max_price: 4 })).toEqual(['b', 'c']);
+    const { router } = routingBench(pool, { failures: [{ kind: 'server' }, { kind: 'server' }] });
+    expect((await router.chat(ask())).model).toBe('acme/c');
+  });
+});
 
 describe('router/pareto-code', () => {
   it('takes the best quality per cost of the highest tier, with two more of that tier behind it', async () => {

@@ -276,6 +276,7 @@ export class DecideAgain {
       router,
       shuffled,
       refusedTogether: target.refused_together,
+      spare: target.spare,
       shortened: target.shortened && byId(target.shortened),
     };
   }

@@ -147,14 +147,25 @@ export function withFirst(first: Candidate | undefined, candidates: readonly Can
   return first === undefined ? candidates : [first, ...candidates.filter((one) => one !== first)];
 }
 
+/** What a model router chose. */
+export interface ChosenModels {
+  /** The first choice and its fallbacks. */
+  readonly chosen: readonly Candidate[];
+  /** Those of them that it would not choose, and that only answer when nobody else does. */
+  readonly outside: readonly Candidate[];
+}
+
 /** Puts the chosen models in the place of a router model; the other targets stay where they are. */
 export function inPlaceOfRouter(
   targets: readonly ModelTarget[],
   isRouter: (target: ModelTarget) => boolean,
-  chosen: readonly Candidate[],
+  { chosen, outside }: ChosenModels,
   how: Pick<ModelTarget, 'strategy' | 'refusedTogether'>,
 ): readonly ModelTarget[] {
-  return targets.flatMap((target) => (isRouter(target) ? chosen.map((one) => ({ ...one.target, ...how })) : [target]));
+  const spares = new Set(outside);
+  const targetOf = (one: Candidate): ModelTarget =>
+    spares.has(one) ? { ...one.target, ...how, spare: true } : { ...one.target, ...how };
+  return targets.flatMap((target) => (isRouter(target) ? chosen.map(targetOf) : [target]));
 }
 
 /** Scores of the candidates that have one, and whether their source failed. */
