@@ -64,8 +64,8 @@ export function ranked(
   plugins: Explanation['plugins'],
   name: 'outside_cost_band' | 'outside_tier',
 ): readonly string[] {
-  const outside = plugins.flatMap(({ stages }) => stages.flatMap(({ data }) => data?.[name] ?? []));
-  return steps.flatMap(({ model }) => (outside.includes(model) ? [] : [model.replace('acme/', '')]));
+  const outside = new Set(plugins.flatMap(({ stages }) => stages.flatMap(({ data }) => data?.[name] ?? [])));
+  return steps.flatMap(({ model }) => (outside.has(model) ? [] : [model.replace('acme/', '')]));
 }
 
 /** The stage that a model router left. */

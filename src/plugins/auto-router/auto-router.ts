@@ -352,7 +352,7 @@ function outsideOfBand(others: readonly Candidate[], band: ReadonlySet<Candidate
   const least = Math.min(...[...band].map(({ price = Infinity }) => price));
   const sorted = [...others].sort(byPrice);
   const isBelow = ({ price = Infinity }: Candidate): boolean => price < least;
-  return [...sorted.filter(isBelow).reverse(), ...sorted.filter((one) => !isBelow(one))];
+  return [...sorted.filter(isBelow).toReversed(), ...sorted.filter((one) => !isBelow(one))];
 }
 
 /** Percentile of each price in a sorted list: the middle of the places that it takes. */
