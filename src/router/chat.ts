@@ -31,6 +31,7 @@ import type { CallOptions, OpenedChat, OpenOptions } from './router.ts';
 import type { Execution } from '../runtime/chat/answer.ts';
 import type { SentBefore } from '../runtime/chat/continuing.ts';
 import { firstProvider } from '../runtime/chat/plan.ts';
+import { withinBudget } from '../runtime/limits/within-budget.ts';
 import { throughCache } from '../runtime/limits/through-cache.ts';
 import type { PreparedRequest } from '../runtime/pipeline/prepared-request.ts';
 
@@ -214,8 +215,10 @@ export class ChatService {
   #normalized({ request, adjustments, body }: CheckedChat, context: RequestContext): PreparedRequest {
     const normalized = normalizeChatRequest(request, context, this.#services.facts);
     if (!normalized.ok) throw errorOfFault(normalized.fault);
-    const { value } = normalized;
-    const adjusted = adjustments?.length ? { ...value, adjustments } : value;
+    const value = withinBudget(this.#services, normalized.value);
+    const adjusted = adjustments?.length
+      ? { ...value, adjustments: [...adjustments, ...(value.adjustments ?? [])] }
+      : value;
     return preparePipeline(this.#services, adjusted, request, body);
   }
 

@@ -202,6 +202,10 @@ function routerOver(host: RouterHost, version: () => RouterVersion): Router {
       const { services, chat } = open();
       const { countPrepared, countable } = await loadCountTokens();
       const prepared = await chat.prepare(countable(body, options.apiFormat), options, 'whole');
+      const { rateTicket } = await services.rates.admit(prepared.request);
+      // It is a request, but uses no tokens of a model.
+      if (rateTicket !== undefined) services.rates.settle(rateTicket, 0);
+      await services.spending.check(prepared.request.account);
       return countPrepared(services, prepared, options.signal);
     },
     resume: async (...requested) => (await openStreams()).resume(streams, ...requested),

@@ -1,3 +1,4 @@
+import { withinBudget } from '../runtime/limits/within-budget.ts';
 import { ANONYMOUS } from '../contracts/account.ts';
 import { normalizeEmbeddingRequest } from '../core/normalize/normalize-embedding.ts';
 import type { RoutePlan } from '../core/selection/route-plan.ts';
@@ -83,6 +84,6 @@ export class EmbeddingService {
     const context = await requestContext(this.#services, { request: parsed }, options);
     const normalized = normalizeEmbeddingRequest(parsed, context, this.#services.facts);
     if (!normalized.ok) throw errorOfFault(normalized.fault);
-    return normalized.value;
+    return withinBudget(this.#services, normalized.value);
   }
 }

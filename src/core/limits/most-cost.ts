@@ -3,7 +3,7 @@ import type { BilledTier, Rates } from '../../catalog/price.ts';
 import { ratesAt } from '../../catalog/price-at.ts';
 import type { RoutedRequest, NormalizedRequest, NormalizedEmbeddingRequest } from '../../contracts/request.ts';
 import type { Message } from '../../protocol/message.ts';
-import { mostTokens } from '../tokens/token-ceiling.ts';
+import { highTokens } from '../tokens/token-ceiling.ts';
 
 /** What a call costs at most, in whole nano-dollars, and what that is made of. */
 export interface MostCost {
@@ -115,8 +115,8 @@ export function mostPromptTokens(request: RoutedRequest): number {
   const { messages, tools, responseFormat } = request as NormalizedRequest;
   let tokens = AROUND;
   for (const message of messages) tokens += ofMessage(message);
-  for (const tool of tools) tokens += AROUND + mostTokens(JSON.stringify(tool));
-  if (responseFormat !== undefined) tokens += mostTokens(JSON.stringify(responseFormat));
+  for (const tool of tools) tokens += AROUND + highTokens(JSON.stringify(tool));
+  if (responseFormat !== undefined) tokens += highTokens(JSON.stringify(responseFormat));
   return Math.ceil(tokens * MARGIN);
 }
 
@@ -136,18 +136,18 @@ function isEmbedding(request: RoutedRequest): request is NormalizedEmbeddingRequ
 
 function ofMessage(message: Message): number {
   const { content } = message;
-  let tokens = AROUND + mostTokens(message.name ?? '');
-  if (typeof content === 'string') tokens += mostTokens(content);
+  let tokens = AROUND + highTokens(message.name ?? '');
+  if (typeof content === 'string') tokens += highTokens(content);
   else for (const part of content ?? []) tokens += ofPart(part);
   if (message.role !== 'assistant') return tokens;
   for (const call of message.tool_calls ?? []) {
-    tokens += AROUND + mostTokens(call.function.name) + mostTokens(call.function.arguments);
+    tokens += AROUND + highTokens(call.function.name) + highTokens(call.function.arguments);
   }
-  if (message.reasoning_details != null) tokens += mostTokens(JSON.stringify(message.reasoning_details));
+  if (message.reasoning_details != null) tokens += highTokens(JSON.stringify(message.reasoning_details));
   return (
     tokens +
-    mostTokens(message.reasoning ?? message.reasoning_content ?? '') +
-    mostTokens(message.refusal ?? '') +
+    highTokens(message.reasoning ?? message.reasoning_content ?? '') +
+    highTokens(message.refusal ?? '') +
     (message.images?.length ?? 0) * IMAGE
   );
 }
@@ -157,9 +157,9 @@ type Part = Exclude<NonNullable<Message['content']>, string>[number];
 function ofPart(part: Part): number {
   switch (part.type) {
     case 'text':
-      return mostTokens(part.text);
+      return highTokens(part.text);
     case 'refusal':
-      return mostTokens(part.refusal);
+      return highTokens(part.refusal);
     case 'image_url':
       return IMAGE;
     case 'input_audio':

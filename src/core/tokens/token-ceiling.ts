@@ -1,3 +1,4 @@
+/** Estimates the tokens of a text from above. */
 import { prepareRates, scanTokens, type TokenRates } from './token-scan.ts';
 
 /**
@@ -8,6 +9,28 @@ import { prepareRates, scanTokens, type TokenRates } from './token-scan.ts';
 export function mostTokens(text: string): number {
   return Math.ceil(scanTokens(text, CEILING));
 }
+
+/** White space and control characters, one run after the other. */
+const BLANKS = /[\0-\x20\x7f-\xa0\u2000-\u200f\u2028-\u202f\u3000\ufeff]{3,}/g;
+/** Longest run of one character that is a token in both vocabularies, and shortest that is counted here. */
+const RUN = /\r|([^\r])\1{0,3}/gu;
+
+/**
+ * The same for what is reserved: never below either vocabulary for runs of white space and control characters, which
+ * are counted by their changes. Vocabularies have long runs of one of them, but not of all patterns.
+ */
+export function highTokens(text: string): number {
+  let more = 0;
+  for (const [blanks] of text.matchAll(BLANKS)) {
+    const changes = blanks.replaceAll('\r\n', '\n').match(RUN)?.length ?? 0;
+    const bytes = ENCODER.encode(blanks).byteLength;
+    const isPlain = /^[\t\n\r ]*$/.test(blanks);
+    more += isPlain ? (changes > 3 ? changes : 0) : bytes;
+  }
+  return Math.max(Math.min(1, text.length), mostTokens(text)) + more;
+}
+
+const ENCODER = new TextEncoder();
 
 /** Tokens per character of the scripts beyond Latin: the first character of each range and what one costs. */
 const SCRIPTS: TokenRates['scripts'] = [

@@ -75,7 +75,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     this.attempts = this.#attempts;
     this.services = services;
     this.startedAt = services.environment.now();
-    if (services.spending.holds(request.account)) this.#reservation = new Reservation(services.spending, request);
+    if (services.spending.holds(request.account)) this.#reservation = new Reservation(services, request);
     this.#deadlineAt = deadlineAt ?? this.startedAt + services.timeouts.totalMs;
     if (plan.steps.some(({ endpoint }) => isLimited(endpoint))) {
       this.#slots = new RequestSlots(services, (endpoint) => likelyTokens(services, request, endpoint));
@@ -339,7 +339,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** Launches a second call after what must come before it. When that goes wrong, the first goes on alone. */
   async #launchBeside(step: PlanStep, isWanted: () => boolean): Promise<RunningAttempt<Call, Result> | undefined> {
-    const reservation = this.#reservation && new Reservation(this.services.spending, this.request);
+    const reservation = this.#reservation && new Reservation(this.services, this.request);
     try {
       await this.#prepare(step);
       await reservation?.make(step.endpoint, this.#prepared?.get(step.endpoint.id) ?? this.request);

@@ -1,4 +1,5 @@
 /** Counts the tokens of a prompt, by the provider or by an estimate. */
+import { explainNoRoute } from '../../core/selection/no-route.ts';
 import type { Endpoint } from '../../catalog/endpoint.ts';
 import { inVocabularyOf, promptParts } from '../../core/tokens/prompt-parts.ts';
 import { likelyTextTokens } from '../../core/tokens/likely-tokens.ts';
@@ -49,7 +50,8 @@ export async function countPrepared(
   const { request } = prepared;
   // What plugins would change or keep back must not reach a provider as it came.
   const isPlain = prepared.plugins.length === 0 && prepared.tools.size === 0;
-  const endpoint = isPlain ? await firstEndpoint(services, prepared) : undefined;
+  const first = await firstEndpoint(services, prepared);
+  const endpoint = isPlain ? first : undefined;
   if (endpoint !== undefined) {
     const counted = await askProvider(services, prepared, endpoint, signal);
     if (counted !== undefined) return counted;
@@ -85,9 +87,14 @@ export async function pdfsOf(messages: readonly Message[]): Promise<ReadonlyMap<
 /** The endpoint that would be called first; none where nobody may get the prompt. */
 async function firstEndpoint(services: RuntimeServices, { request }: PreparedRequest): Promise<Endpoint | undefined> {
   try {
-    return endpointsNow(services, await planRequest(services, request))[0];
+    const plan = await planRequest(services, request);
+    const noRoute =
+      plan.steps.length === 0 ? explainNoRoute(plan, request, services.docsUrl, services.facts.catalog) : undefined;
+    // What the account may not use, it may not count either.
+    if (noRoute?.status === 403) throw new RouterError(noRoute);
+    return endpointsNow(services, plan)[0];
   } catch (error) {
-    if (RouterError.isInstance(error)) return undefined;
+    if (RouterError.isInstance(error) && error.status !== 403) return undefined;
     throw error;
   }
 }
