@@ -97,7 +97,6 @@ export const TESTED_BY: Readonly<Record<string, string>> = {
   'src/core/limits/budget.ts': 'test/runtime/limits/budgets.test.ts',
   'src/core/limits/cache-rule.ts': 'test/runtime/limits/cached-rules.test.ts',
   'src/core/limits/endpoint-claim.ts': 'test/runtime/limits-of-endpoints.test.ts',
-  'src/core/limits/kept-answer.ts': 'test/providers/ai-sdk/answers.test.ts',
   'src/core/limits/limit-errors.ts': 'test/runtime/limits/rate-limits.test.ts',
   'src/core/limits/most-cost.ts': 'test/runtime/service-tiers.test.ts',
   'src/core/limits/rate-limits.ts': 'test/runtime/limits/rate-limits.test.ts',

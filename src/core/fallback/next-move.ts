@@ -358,8 +358,10 @@ function dueAgainMs(
 ): number | undefined {
   const failed = failureAt(step, failures);
   if (failed === undefined || isGone?.(step) === true) return undefined;
-  const { kind, retryAfterMs, silent } = failed.outcome.failure;
-  if (silent === true && answeredSince?.(step, failed.startedAt) === true) return 0;
+  const { kind, retryAfterMs, silent, status } = failed.outcome.failure;
+  // Where calls that began later have been answered, this one hangs by itself, and does not wait in a queue.
+  const hungAlone = silent === true || (kind === 'timeout' && status === undefined);
+  if (hungAlone && answeredSince?.(step, failed.startedAt) === true) return 0;
   if (!FAILURE_RULES[kind].sameEndpoint) return undefined;
   // Whoever has waited has waited by another number.
   const apartMs = retryAfterMs ?? backoffMs(REQUEST_BACKOFF, tries - 1, waited ? 0 : roll);

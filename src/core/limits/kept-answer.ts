@@ -1,6 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import { isForbidden } from '../selection/filters.ts';
+import type { Choice, ResultMessage } from '../../protocol/chat-result.ts';
 
 /** Who gave an answer that was kept. */
 export interface KeptAnswer {
@@ -14,6 +15,28 @@ interface KeptContext {
   readonly catalog: Pick<Catalog, 'endpoints'>;
   /** Ids of the plugins that take part: they may answer themselves, and choose other models. */
   readonly plugins: readonly string[];
+}
+
+/**
+ * Whether an answer is whole, so that equal requests may be given it: something is in each of its choices, and each ended
+ * by itself. One that ended because it was long enough did so only where its request said how long it may be; otherwise
+ * a provider cut it. What a filter withheld is no answer, and without a reason for its end nobody knows.
+ */
+export function isWhole(choices: readonly Choice[], { needs }: Pick<NormalizedRequest, 'needs'>): boolean {
+  return (
+    choices.length > 0 &&
+    choices.every(({ finish_reason: reason, message, error }) => {
+      const ended = reason === 'stop' || reason === 'tool_calls';
+      const isLongEnough = reason === 'length' && needs.outputTokens !== undefined;
+      return error === undefined && (ended || isLongEnough) && hasContent(message);
+    })
+  );
+}
+
+/** Whether a message says anything. What a model thought is no answer by itself. */
+function hasContent({ content, refusal, tool_calls: calls, images, audio }: ResultMessage): boolean {
+  const isText = [content, refusal].some((text) => text != null && /\S/.test(text));
+  return isText || (calls?.length ?? 0) > 0 || (images?.length ?? 0) > 0 || audio !== undefined;
 }
 
 /**

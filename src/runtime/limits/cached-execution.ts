@@ -1,7 +1,7 @@
 /** Answers a request from the response cache, or fills the cache with its answer. */
 import { declareEndpoint, type Endpoint } from '../../catalog/endpoint.ts';
 import type { CacheRule } from '../../core/limits/cache-rule.ts';
-import { mayAnswer } from '../../core/limits/kept-answer.ts';
+import { isWhole, mayAnswer } from '../../core/limits/kept-answer.ts';
 import type { NormalizedRequest } from '../../contracts/request.ts';
 import type { ActivePlugin } from '../../core/pipeline/choose-plugins.ts';
 import type { RoutePlan } from '../../core/selection/route-plan.ts';
@@ -172,7 +172,7 @@ export class CachedExecution implements Execution {
   #keep({ endpoint }: Answer, choices: readonly Choice[]): void {
     const { responses, environment } = this.#services;
     const { key, rule, request } = this.#options;
-    const isComplete = choices.length > 0 && choices.every(({ finish_reason: reason }) => reason !== 'error');
+    const isComplete = isWhole(choices, request);
     const storedAt = environment.wallClock();
     const kept: CachedAnswer = {
       sourceId: request.id,

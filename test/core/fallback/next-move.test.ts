@@ -42,9 +42,14 @@ describe('an endpoint that had fallen silent', () => {
     expect(next(silent, {}, alone)).toBe('stop: exhausted');
   });
 
-  it('is not where the call ran out of its time, or its tries are over', () => {
+  it('is tried again as well where the call ran out of our time, which is no queue then', () => {
+    const timedOut = [failedAt(alone, 'alpha', 'timeout')];
+    expect(next(timedOut, { answeredSince: (_, at) => at === NOW }, alone)).toBe('alpha after 0');
+    expect(next(timedOut, { answeredSince: () => false }, alone)).toBe('stop: exhausted');
+  });
+
+  it('is not when its tries are over', () => {
     const answeredSince = (): boolean => true;
-    expect(next([failedAt(alone, 'alpha', 'timeout')], { answeredSince }, alone)).toBe('stop: exhausted');
     expect(next([...silent, ...silent, ...silent], { answeredSince }, alone)).toBe('stop: exhausted');
   });
 });

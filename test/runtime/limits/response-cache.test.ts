@@ -4,6 +4,9 @@ import type { RouterConfig } from '../../../src/config/router.ts';
 import { memoryResponseCache } from '../../../src/storage/response-caches.ts';
 import { loadApiFormat } from '../../../src/router/incoming.ts';
 import { simulated } from '../../../src/providers/simulated/provider.ts';
+import type { Provider } from '../../../src/contracts/provider.ts';
+import { fakeEnvironment } from '../../../src/testing/fake-environment.ts';
+import { createRouter } from '../../../src/index.ts';
 import { type Bench, ask, askAndWait, benchOf, statusOf, textOf } from '../../support/driving.ts';
 import { type Answered, type CallInit, chatBody, send } from '../../support/http-call.ts';
 import type { Behaviour, StubOptions } from '../../support/stub-provider.ts';
@@ -17,7 +20,7 @@ function bench(behaves: StubOptions['behaves'] = ANSWER, config: Partial<RouterC
   return benchOf({ p0: { behaves, models: { 'acme/one': { price: { prompt: 1, completion: 2 } } } } }, config);
 }
 
-async function call(own: Bench, init: CallInit): Promise<Answered> {
+async function call(own: Pick<Bench, 'router' | 'environment'>, init: CallInit): Promise<Answered> {
   const sent = send(own.router, init);
   await own.environment.advance(100);
   return sent;
@@ -248,5 +251,37 @@ describe('the cache', () => {
     );
     const store = memoryResponseCache(1, () => 0);
     expect(() => resolveConfig({ providers, responseCache: { maxBytes: 5, store } })).toThrow('kept elsewhere');
+  });
+});
+
+describe('answers that are empty or cut', () => {
+  it.each([
+    ['', 'stop', {}, 2],
+    [' ', 'stop', {}, 2],
+    ['half of it', 'length', {}, 2],
+    ['half of it', 'content_filter', {}, 2],
+    ['as long as asked', 'length', { max_tokens: 9 }, 1],
+    ['all of it', 'stop', {}, 1],
+  ] as const)('are not kept and not given to others: "%s", %s, %o', async (content, reason, fields, calls) => {
+    for (const stream of [false, true]) {
+      let asked = 0;
+      const message = { role: 'assistant', content, refusal: null, reasoning: null } as const;
+      const choice = { index: 0, finish_reason: reason, native_finish_reason: reason, logprobs: null, message };
+      const provider: Provider = {
+        slug: 'p0',
+        name: 'P0',
+        models: { 'acme/one': {} },
+        chat: () => {
+          asked += 1;
+          return Promise.resolve({ type: 'whole', result: { choices: [choice] } });
+        },
+      };
+      const environment = fakeEnvironment();
+      const router = createRouter({ providers: [provider], environment, on: { warning: () => {} } });
+      const own = { router, environment };
+      for (let time = 0; time < 2; time += 1)
+        await call(own, { headers: CACHED, body: chatBody({ ...fields, stream }) });
+      expect(asked).toBe(calls);
+    }
   });
 });
