@@ -20,7 +20,7 @@ interface KeptContext {
 /**
  * Whether an answer is whole, so that equal requests may be given it: something is in each of its choices, and each ended
  * by itself. One that ended because it was long enough did so only where its request said how long it may be; otherwise
- * a provider cut it. What a filter withheld is no answer, and without a reason for its end nobody knows.
+ * a provider cut it. What a filter withheld is no answer, and what has no reason for its end may have been cut.
  */
 export function isWhole(choices: readonly Choice[], { needs }: Pick<NormalizedRequest, 'needs'>): boolean {
   return (
