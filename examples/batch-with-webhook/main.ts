@@ -20,7 +20,6 @@ const router = createRouter({
   // The receiver is on this machine, which is no place for webhooks unless it is named here.
   webhooks: { secrets: [secret], allowedHosts: [receiver.host] },
 });
-await router.batches.start();
 const server = express().use('/v1', expressRouter(router)).listen(0, '127.0.0.1');
 await once(server, 'listening');
 const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;

@@ -19,7 +19,6 @@ const router = createRouter({
   // Batches survive whatever happens to this process.
   batches: { storage: sqliteStorage({ file: process.env['BATCHES_FILE'] ?? 'signalbox.db' }) },
 });
-await router.batches.start();
 const app = express();
 app.use('/v1', expressRouter(router));
 

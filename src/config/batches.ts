@@ -32,6 +32,12 @@ export const BATCHES = {
   /** What decides when and where they run. Default: `localQueue()`. */
   queue: computed(option.callable<TaskQueueFactory>('TaskQueueFactory', 'what a queue such as localQueue() gives')),
   /**
+   * Whether this process runs batches by itself, from the first operation on batches on; with a durable storage from the
+   * first request on, so that a process which was restarted goes on with what it had accepted. False where other
+   * processes on the same storage run them. Default true.
+   */
+  worker: option.boolean({ default: true }),
+  /**
    * Finds an account by its id when a batch of it runs, with its policy and its own provider keys. Keys are never
    * stored, so without this function accounts that have any cannot create batches. Default: an account with the policy
    * that it had when it created the batch.
@@ -49,6 +55,8 @@ export interface ResolvedBatches extends Omit<ResolvedOf<typeof BATCHES>, 'limit
   readonly limits: ResolvedBatchLimits;
   /** Called at every named place in the life of a batch where a process might die. */
   readonly failPoint: ReachFailPoint;
+  /** Whether there may be batches of an earlier process, which this one goes on with by itself. */
+  readonly resumes: boolean;
   /** Undefined: `localQueue()`, which is loaded with the first batch. */
   readonly queue: TaskQueueFactory | undefined;
   /** The storage: always the same one. That in memory is loaded when it is first requested. */
@@ -81,7 +89,7 @@ export function resolveBatches(
   options: BatchesOptions = {},
   { wallClock, concurrentRequests }: { readonly wallClock: () => number; readonly concurrentRequests: number },
 ): ResolvedBatches {
-  const { storage, queue, accountOf } = fill(BATCHES, options);
+  const { storage, queue, accountOf, worker } = fill(BATCHES, options);
   const limits = fill(BATCH_LIMITS, options.limits);
   let inMemory: Promise<BatchStore> | undefined;
   return {
@@ -90,7 +98,9 @@ export function resolveBatches(
       (inMemory ??= import('../storage/memory-storage.ts').then(({ memoryStorage }) =>
         memoryStorage({ now: wallClock }),
       )),
+    resumes: worker && storage?.durable === true,
     queue,
+    worker,
     accountOf,
     limits: { ...FIXED_BATCH_LIMITS, ...limits, keepFree: Math.floor(concurrentRequests / 2) },
     failPoint: NO_FAIL_POINT,

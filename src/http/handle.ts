@@ -62,6 +62,7 @@ async function replyTo(
   match: Exclude<Match, undefined>,
 ): Promise<HttpReply> {
   const { config } = internals;
+  internals.first.request?.();
   const cors = config.cors === undefined ? NO_CORS : corsHeaders(config.cors, call.header('origin'));
   let context = contextOf(config, call, cors, match);
   try {

@@ -127,6 +127,15 @@ export interface Batch {
   readonly webhook: BatchWebhook | null;
   /** As it was sent. */
   readonly metadata: Readonly<Record<string, string>> | null;
+  /** What keeps the batch from running; null where nothing does. */
+  readonly warnings: readonly BatchWarning[] | null;
+}
+
+/** Something that keeps a batch from running. */
+export interface BatchWarning {
+  /** `batch_unclaimed`: it was accepted, and for 30 seconds no process has begun to run batches. */
+  readonly code: 'batch_unclaimed';
+  readonly message: string;
 }
 
 /** A page of batches, newest first (gaps 8.6). */

@@ -6,15 +6,20 @@ import type { Batches } from '../runtime/batches/batches.ts';
 /** Batches that can be closed with their router. */
 interface ClosableBatches extends Batches {
   close(): Promise<void>;
+  /** Goes on with what earlier processes have left. */
+  resume(): Promise<void>;
+  /** Ends what runs by itself, when nobody has the router any more. */
+  forget(): Promise<void>;
 }
 
 /**
- * The batches of a router whose machine is loaded by the first call. Most routers never see a batch, and before that
- * call there is nothing to resume: what is stored runs once somebody calls `start` or `tick`.
+ * The batches of a router whose machine is loaded by the first call, or by the first request where the storage may hold
+ * batches of an earlier process. Most routers never see a batch.
  */
 export class BatchesOnUse implements Batches {
   readonly #load: () => Promise<ClosableBatches>;
   #loaded: Promise<ClosableBatches> | undefined;
+  #isStopped = false;
 
   /** @param load - Loads and makes the batches. Called once. */
   constructor(load: () => Promise<ClosableBatches>) {
@@ -44,6 +49,8 @@ export class BatchesOnUse implements Batches {
   start: Batches['start'] = async () => (await this.#batches()).start();
 
   stop: Batches['stop'] = async (options) => {
+    // Nothing has started yet, and nothing is to start by itself from now on.
+    this.#isStopped = true;
     await (await this.#loaded)?.stop(options);
   };
 
@@ -59,11 +66,28 @@ export class BatchesOnUse implements Batches {
 
   /** Ends everything and lets go of the storage. Batches that were never used hold nothing. */
   async close(): Promise<void> {
+    this.#isStopped = true;
     await (await this.#loaded)?.close();
   }
 
+  /** Goes on with batches of earlier processes. Waits for nothing; an operation that follows says what failed. */
+  resume(): void {
+    if (!this.#isStopped)
+      void this.#batches()
+        .then((batches) => batches.resume())
+        .catch(() => undefined);
+  }
+
+  /** Ends what runs by itself, when nobody has the router any more. */
+  forget(): void {
+    void this.#loaded?.then((batches) => batches.forget()).catch(() => undefined);
+  }
+
   #batches(): Promise<ClosableBatches> {
-    this.#loaded ??= this.#load();
+    this.#loaded ??= this.#load().then(async (batches) => {
+      if (this.#isStopped) await batches.stop();
+      return batches;
+    });
     return this.#loaded;
   }
 }

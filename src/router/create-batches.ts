@@ -8,8 +8,10 @@ import { BatchService } from '../runtime/batches/batches.ts';
 import { type BatchedRequest, ItemCalls, type OrdinaryCalls } from '../runtime/batches/item-calls.ts';
 import { BatchPlaces, SharedPaces } from '../runtime/batches/slots.ts';
 import { SharedRuns } from '../runtime/batches/shared-runs.ts';
+import { BackgroundTimers } from '../runtime/batches/worker.ts';
 import { BatchWatchers } from '../runtime/batches/ports.ts';
 import type { Concurrency } from '../runtime/endpoints/concurrency.ts';
+import { pausingHost } from '../platform/pausing-host.ts';
 import { seldom } from '../platform/seldom.ts';
 import type { RuntimeServices } from '../runtime/chat/services.ts';
 import { warn } from '../runtime/events/events.ts';
@@ -28,7 +30,9 @@ export async function createBatches(
   admission: Concurrency,
   ordinary: Omit<OrdinaryCalls, 'route'>,
 ): Promise<BatchService> {
-  const { batches, webhooks, environment, sharesState, state } = config;
+  const { batches, webhooks, sharesState, state } = config;
+  const timers = new BackgroundTimers(config.environment);
+  const { environment } = timers;
   const { limits, accountOf, failPoint } = batches;
   const store = await batches.openStorage();
   const { events } = current();
@@ -74,6 +78,9 @@ export async function createBatches(
     failPoint,
     queue,
     findsAccounts: accountOf !== undefined,
+    timers,
+    startsByItself: batches.worker,
+    pausingHost: pausingHost(),
   });
 }
 

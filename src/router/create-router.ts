@@ -42,8 +42,14 @@ export function routerWith<
   const Aliases extends Readonly<Record<string, Alias>> = {},
 >(lists: DefaultLists, config: ConfigWith<Providers, Aliases>): RouterFor<Providers, Aliases> {
   const host = new RouterHost(lists, config);
-  return routerOver(host, () => host.current);
+  const router = routerOver(host, () => host.current);
+  if (typeof FinalizationRegistry !== 'undefined') forgotten ??= new FinalizationRegistry((held) => held.forget());
+  forgotten?.register(router, host.batches);
+  return router;
 }
+
+/** Ends batches that run by themselves when nobody has their router any more: some programs make one for each request. */
+let forgotten: FinalizationRegistry<BatchesOnUse> | undefined;
 
 /** What all versions of a router have in common: the places of requests, batches, streams, and whether it is closed. */
 class RouterHost {
@@ -52,6 +58,8 @@ class RouterHost {
   current: RouterVersion;
   readonly batches: BatchesOnUse;
   readonly streams: RouterInternals['streams'];
+  /** Called by the first request; then there is nothing left to call. */
+  readonly first: { request?: (() => void) | undefined } = {};
   readonly #lists: DefaultLists;
   readonly #first: ResolvedConfig;
   readonly #admission: Concurrency;
@@ -71,6 +79,7 @@ class RouterHost {
     this.#bytesInHand = new ByteBudget(limits.bytesInHand, limits.bodyBytes);
     this.#divide(resolved);
     this.batches = new BatchesOnUse(() => this.#openBatches());
+    if (resolved.batches.resumes) this.first.request = () => this.#resumeBatches();
     this.streams =
       streams &&
       onDemand(async () => {
@@ -94,6 +103,12 @@ class RouterHost {
 
   checkOpen(): void {
     if (this.isClosed) throw new RouterError(CLOSED);
+  }
+
+  /** A process that was restarted goes on with what it had accepted. */
+  #resumeBatches(): void {
+    delete this.first.request;
+    if (!this.isClosed) this.batches.resume();
   }
 
   async #openBatches(): ReturnType<typeof createBatchesFunction> {
@@ -128,6 +143,7 @@ class RouterHost {
         bytesInHand: this.#bytesInHand,
         streams: this.streams,
         pinned,
+        first: this.first,
         checkOpen: () => this.checkOpen(),
       },
     };
@@ -178,9 +194,13 @@ class RouterHost {
 
 /** A router that answers by the version which is in force when it is called, until it is closed. */
 function routerOver(host: RouterHost, version: () => RouterVersion): Router {
-  const { batches, streams } = host;
+  const { batches, streams, first } = host;
   const open = (): RouterVersion => {
     host.checkOpen();
+    return requestedNow();
+  };
+  const requestedNow = (): RouterVersion => {
+    first.request?.();
     return version();
   };
   const openStreams = (): ReturnType<typeof loadStreams> => {
@@ -189,8 +209,8 @@ function routerOver(host: RouterHost, version: () => RouterVersion): Router {
   };
   return {
     // Not async: each would cost every request a promise.
-    chat: (body, options) => (host.isClosed ? refused() : version().chat.chat(body, options)),
-    stream: (body, options) => (host.isClosed ? refusedStream() : version().chat.stream(body, options)),
+    chat: (body, options) => (host.isClosed ? refused() : requestedNow().chat.chat(body, options)),
+    stream: (body, options) => (host.isClosed ? refusedStream() : requestedNow().chat.stream(body, options)),
     batches,
     embed: (async (body, options) => (await embeddingsOf(open())).embed(body, options)) as Router['embed'],
     explain: async (body, options = {}) => {

@@ -203,6 +203,8 @@ export interface RouterInternals {
   readonly bytesInHand: ByteBudget;
   /** Streams that can be resumed, loaded by the first that is; undefined without the option `streams`. */
   readonly streams: (() => MaybePromise<KeptStreams>) | undefined;
+  /** What the first request begins: batches that an earlier process has left. Empty once it was called. */
+  readonly first: { readonly request?: (() => void) | undefined };
   /**
    * Does nothing while the router is open.
    *

@@ -23,6 +23,7 @@ async function running(behave?: Behave) {
     providers: [batchProvider('up', behave)],
     authenticate: apiKeys([{ id: 'me', key: KEY }]),
     on: { warning: () => {} },
+    batches: { worker: false },
   });
   const server = createServer(nodeRouter(router));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -27,7 +27,7 @@ async function serve({ storage, provider = batchProvider('up'), failPoint }: Ser
     providers: [provider],
     allowAnonymous: true,
     on: { warning: () => {} },
-    batches: { storage },
+    batches: { storage, worker: false },
   });
   withConstants(router, { failPoint });
   const mounted = await listen(createServer(nodeRouter(router)));

@@ -74,7 +74,7 @@ describe('the examples', () => {
     expect(stderr).toBe('');
   });
 
-  it.each(SERVERS)('%s answers under /v1, beside routes of its own', async (name) => {
+  it.each(SERVERS)('%s answers under /v1, beside routes of its own, and runs a batch to its end', async (name) => {
     const env = { ...process.env, PORT: '0', ROUTER_KEY: 'sk-of-a-caller-in-the-test' };
     const server = spawn(process.execPath, [`examples/${name}/server.ts`], { cwd: root, env });
     const ended = once(server, 'exit');
@@ -88,6 +88,13 @@ describe('the examples', () => {
       });
       expect(response.status).toBe(200);
       expect(await response.json()).toMatchObject({ choices: [{ message: { role: 'assistant' } }] });
+      const headers = { 'content-type': 'application/json', authorization: 'Bearer sk-of-a-caller-in-the-test' };
+      const requests = [{ custom_id: 'a', body: { messages: [{ role: 'user', content: 'Hello' }] } }];
+      const body = JSON.stringify({ endpoint: '/v1/chat/completions', model: 'simulated/small', requests });
+      const created = await fetch(`${address}/v1/batches`, { method: 'POST', headers, body });
+      const { id } = (await created.json()) as { readonly id: string };
+      const batchNow = async (): Promise<unknown> => (await fetch(`${address}/v1/batches/${id}`, { headers })).json();
+      await expect.poll(batchNow).toMatchObject({ status: 'completed', results: [{ response: { status_code: 200 } }] });
     } finally {
       server.kill('SIGTERM');
       await ended;

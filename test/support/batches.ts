@@ -136,7 +136,8 @@ export function batchScene(
     environment,
     on: { warning: () => {} },
     ...config,
-    batches: { storage: store, ...config.batches },
+    // Tests say themselves when batches run.
+    batches: { storage: store, worker: false, ...config.batches },
   });
   withConstants(router, constants);
   async function advance(ms: number): Promise<void> {

@@ -27,6 +27,12 @@ export function findNginx(): string | undefined {
   return folder === undefined ? undefined : join(folder, 'nginx');
 }
 
+/** The program of PgBouncer; undefined where it, or the PostgreSQL behind it, is not installed. */
+export function findPgBouncer(): string | undefined {
+  const folder = [...searchPath(), '/usr/sbin'].find((one) => existsSync(join(one, 'pgbouncer')));
+  return folder === undefined || findPostgres() === undefined ? undefined : join(folder, 'pgbouncer');
+}
+
 /** The program of Chromium; undefined where it is not installed. */
 export function findBrowser(): string | undefined {
   const programs = ['chromium', 'chromium-browser', 'google-chrome'];
@@ -52,6 +58,7 @@ function searchPath(): readonly string[] {
 export const SERVERS = [
   { name: 'PostgreSQL', tests: 'postgres-', starts: 'startPostgres(', find: findPostgres },
   { name: 'Redis', tests: 'redis-', starts: 'startRedis(', find: findRedis },
+  { name: 'PgBouncer', tests: 'pgbouncer-', starts: 'startPgBouncer(', find: findPgBouncer },
   { name: 'nginx', tests: 'nginx-', starts: 'startNginx(', find: findNginx },
   { name: 'Deno', tests: 'deno-', starts: 'findDeno(', find: findDeno },
   {

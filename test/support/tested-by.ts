@@ -269,6 +269,7 @@ export const TESTED_BY: Readonly<Record<string, string>> = {
   'src/platform/item-splitter.ts': 'test/http/batch-uploads.test.ts',
   'src/platform/node-module.ts': 'test/platform/web-crypto.test.ts',
   'src/platform/check-options.ts': 'test/options/option.test.ts',
+  'src/platform/pausing-host.ts': 'test/runtime/batches/worker.test.ts',
   'src/platform/secret.ts': 'test/runtime/webhooks/verify-webhook.test.ts',
   'src/platform/seldom.ts': 'test/runtime/seldom.test.ts',
   'src/platform/unpack.ts': 'test/runtime/pdf-text.test.ts',

@@ -1,5 +1,12 @@
 /** Writes batches and their results as the API shows them. */
-import type { Batch, BatchErrors, BatchResultItem, BatchStatus, BatchWebhook } from '../../protocol/batch.ts';
+import type {
+  Batch,
+  BatchErrors,
+  BatchResultItem,
+  BatchStatus,
+  BatchWarning,
+  BatchWebhook,
+} from '../../protocol/batch.ts';
 import { isTerminal } from './machine.ts';
 import type { BatchRecord, WebhookState, OutputKind, BatchFault } from '../../contracts/batch-record.ts';
 
@@ -17,8 +24,12 @@ interface ShownOutcome {
   readonly error?: BatchResultItem['error'] | undefined;
 }
 
-/** A batch as callers see it, without its results (contract: batch resource; gaps 8.3). */
-export function wireBatch(record: BatchRecord): Batch {
+/**
+ * A batch as callers see it, without its results (contract: batch resource; gaps 8.3).
+ *
+ * @param unclaimedMs - Milliseconds for which batches have waited without a worker; undefined where one works.
+ */
+export function wireBatch(record: BatchRecord, unclaimedMs?: number): Batch {
   const { id, endpoint, model, status, counts, expiresAt, finalizedAt, error } = record;
   const finalized = finalizedAt === undefined || !isTerminal(status) ? null : unixSeconds(finalizedAt);
   const endedAs = (end: BatchStatus): number | null => (status === end ? finalized : null);
@@ -49,7 +60,13 @@ export function wireBatch(record: BatchRecord): Batch {
     cancelled_at: endedAs('cancelled'),
     webhook: record.webhook === undefined ? null : wireWebhook(record.webhook),
     metadata: record.metadata ?? null,
+    warnings: unclaimedMs === undefined || status !== 'validating' ? null : [unclaimed(unclaimedMs)],
   };
+}
+
+function unclaimed(ms: number): BatchWarning {
+  const message = `No process has begun to run batches for ${Math.floor(ms / 1_000)} seconds; this one runs when a worker is there`;
+  return { code: 'batch_unclaimed', message };
 }
 
 function wireWebhook({ status, tries, attempts, nextAt }: WebhookState): BatchWebhook {

@@ -6,7 +6,9 @@ import { TASK_PUMP_OPTIONS, TaskPump, type TaskPumpOptions, problemName, runDueT
 import type { QueuePorts, TaskHandler, TaskQueue, TaskQueueFactory } from '../../contracts/task-queue.ts';
 import type * as PgBossPackage from 'pg-boss';
 import { ConfigError } from '../../protocol/router-error.ts';
-import { postgresFailure } from '../../storage/postgres/driver.ts';
+import { retry, type RetryPolicy } from '../../platform/retry.ts';
+import { isMadeMeanwhile, postgresFailure } from '../../storage/postgres/driver.ts';
+import { addressProblem } from '../../storage/server-address.ts';
 import { StorageError } from '../../contracts/storage-error.ts';
 
 /** Options of {@link pgBossQueue}. */
@@ -58,6 +60,8 @@ const NOW = 'now';
  */
 export function pgBossQueue(options: PgBossQueueOptions): TaskQueueFactory {
   checkShape<PgBossQueueOptions>(OPTIONS, options, 'pgBossQueue');
+  const problem = addressProblem(options.connectionString);
+  if (problem !== undefined) throw new ConfigError([{ path: 'pgBossQueue.connectionString', problem }]);
   return (ports) => new PgBossQueue(ports, options);
 }
 
@@ -183,6 +187,9 @@ async function openWakeCalls(options: WakeCallOptions): Promise<WakeCalls> {
   };
 }
 
+/** Another process may have made the same tables meanwhile. */
+const ONCE_MORE: RetryPolicy = { tries: 3, waitAfter: (error) => (isMadeMeanwhile(error) ? 100 : undefined) };
+
 /**
  * Starts pg-boss. It would make its schema also where it is there, which a user that may not make schemas is refused; so
  * such a user gets a second try without.
@@ -192,7 +199,7 @@ async function startedBoss(
   options: WakeCallOptions,
 ): Promise<PgBossPackage.PgBoss> {
   try {
-    return await startBoss(PgBoss, { ...options, createSchema: true });
+    return await retry(() => startBoss(PgBoss, { ...options, createSchema: true }), ONCE_MORE);
   } catch (error) {
     if (!isRefused(error)) throw namedFailure(error);
     return startBoss(PgBoss, { ...options, createSchema: false }).catch((again: unknown) => {

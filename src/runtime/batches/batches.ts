@@ -17,6 +17,7 @@ import type { Timer } from '../../platform/environment.ts';
 import { warn } from '../events/events.ts';
 import type { BatchRecord } from '../../contracts/batch-record.ts';
 import { applyEvent } from './apply-event.ts';
+import { type BackgroundTimers, BatchWorker } from './worker.ts';
 
 /** Whose batches are meant. */
 export interface BatchOptions {
@@ -43,8 +44,8 @@ export interface Batches {
   /** Files that batches are made of, and those that they end in. */
   readonly files: BatchFiles;
   /**
-   * Creates a batch; resolves when it is stored. It runs once somebody has called {@link Batches.start} or
-   * {@link Batches.tick}, here or in another process on the same storage.
+   * Creates a batch; resolves when it is stored. It then runs in this process, or in another one on the same storage
+   * where `batches.worker` is false here.
    *
    * @throws {@link RouterError} when anything about it is wrong; then nothing is left of it.
    */
@@ -82,18 +83,22 @@ export interface Batches {
    */
   results(id: string, options?: BatchOptions): AsyncIterable<BatchResultItem>;
   /**
-   * Begins to run batches in this process, and to delete old ones. Before it there are no timers.
+   * Runs batches in this process, and deletes old ones, from now on and not only from the first use of batches. Keeps
+   * the process alive until {@link Batches.stop}.
    *
    * @throws {@link StorageError} within 5 seconds when the storage cannot be opened, or shared state that is required
    * cannot be reached.
    */
   start(): Promise<void>;
   /**
-   * Ends what {@link Batches.start} began. Requests under way get time to finish; the rest is given back, for the next
-   * start or for another process.
+   * Ends running batches in this process, until the next {@link Batches.start}. Requests under way get time to finish;
+   * the rest is given back, for the next start or for another process.
    */
   stop(options?: { /** Milliseconds. Default 30,000. */ readonly graceMs?: number | undefined }): Promise<void>;
-  /** Runs what is due and comes back, for hosts where nothing runs between requests; to be called again and again. */
+  /**
+   * Runs what is due and comes back, for hosts where nothing runs between requests; to be called again and again. From the
+   * first call on, batches do not run by themselves here.
+   */
   tick(options?: {
     /** Milliseconds after which nothing new is begun. Default 10,000. */
     readonly budgetMs?: number | undefined;
@@ -108,6 +113,11 @@ interface BatchServicePorts extends BatchPorts {
   readonly openState: () => Promise<void>;
   readonly queue: TaskQueue;
   readonly findsAccounts: boolean;
+  readonly timers: BackgroundTimers;
+  /** Whether batches run here without {@link Batches.start} (`batches.worker`). */
+  readonly startsByItself: boolean;
+  /** Name of the host where nothing runs between requests; undefined elsewhere. */
+  readonly pausingHost: string | undefined;
 }
 
 const DEFAULT_PAGE = 20;
@@ -120,22 +130,53 @@ export class BatchService implements Batches {
   readonly files: BatchFiles;
   readonly #ports: BatchServicePorts;
   readonly #sweeper: Sweeper;
+  readonly #worker: BatchWorker;
   #opened: Promise<void> | undefined;
-  #running = false;
 
   constructor(ports: BatchServicePorts) {
     this.#ports = ports;
     this.#sweeper = new Sweeper(ports);
-    this.files = new FileService({ ...ports, open: () => this.#open() });
+    this.files = new FileService({ ...ports, open: () => this.#open(), checkHost: () => this.#worker.checkHost() });
+    this.#worker = new BatchWorker({
+      ...ports,
+      handler: taskHandler(ports),
+      open: async () => {
+        await Promise.all([this.#openStorage(), ports.openState()]);
+      },
+      besides: {
+        start: () => {
+          this.#sweeper.start();
+          ports.sharedRuns.start(ports);
+        },
+        stop: async (graceMs) => {
+          this.#sweeper.stop();
+          await ports.sharedRuns.stop(graceMs);
+        },
+      },
+    });
   }
 
   async create(batch: NewBatch, options: CreateBatchOptions = {}): Promise<Batch> {
+    this.#worker.checkHost();
     await this.#open();
-    return wireBatch(await createBatch(this.#ports, batch, options));
+    const created = await createBatch(this.#ports, batch, options);
+    this.#worker.watch(created);
+    return wireBatch(created);
   }
 
   async retrieve(id: string, options: BatchOptions = {}): Promise<Batch> {
-    return wireBatch(await this.#find(id, options));
+    const record = await this.#find(id, options);
+    return wireBatch(record, await this.#worker.unclaimedMs([record]));
+  }
+
+  /** Goes on with what earlier processes have left, where batches run by themselves. */
+  async resume(): Promise<void> {
+    this.#worker.startByItself();
+  }
+
+  /** Ends what runs by itself, when nobody has the router any more. */
+  forget(): Promise<void> {
+    return this.#worker.forget();
   }
 
   async list(options: ListBatchesOptions = {}): Promise<BatchList> {
@@ -153,7 +194,8 @@ export class BatchService implements Batches {
       createdBefore: createdBefore === undefined ? undefined : createdBefore * 1_000,
     });
     if (isUnknown === true) throw unknownAfter(after, 'batch');
-    const data = batches.map(wireBatch);
+    const unclaimedMs = await this.#worker.unclaimedMs(batches);
+    const data = batches.map((batch) => wireBatch(batch, unclaimedMs));
     return {
       object: 'list',
       data,
@@ -208,30 +250,20 @@ export class BatchService implements Batches {
     }
   }
 
-  async start(): Promise<void> {
-    if (this.#running) return;
-    await Promise.all([this.#open(), this.#ports.openState()]);
-    this.#running = true;
-    try {
-      await this.#ports.queue.start(taskHandler(this.#ports));
-    } catch (error) {
-      this.#running = false;
-      throw error;
-    }
-    this.#sweeper.start();
-    this.#ports.sharedRuns.start(this.#ports);
+  start(): Promise<void> {
+    return this.#worker.start();
   }
 
-  async stop({ graceMs = 30_000 }: { readonly graceMs?: number | undefined } = {}): Promise<void> {
-    this.#running = false;
-    this.#sweeper.stop();
-    await Promise.all([this.#ports.queue.stop(graceMs), this.#ports.sharedRuns.stop(graceMs)]);
+  stop({ graceMs = 30_000 }: { readonly graceMs?: number | undefined } = {}): Promise<void> {
+    return this.#worker.stop(graceMs);
   }
 
-  async tick({ budgetMs = 10_000 }: { readonly budgetMs?: number | undefined } = {}): Promise<void> {
-    await this.#open();
-    await this.#sweeper.sweep();
-    await this.#ports.queue.tick(taskHandler(this.#ports), budgetMs);
+  tick({ budgetMs = 10_000 }: { readonly budgetMs?: number | undefined } = {}): Promise<void> {
+    return this.#worker.withTicks(async () => {
+      await this.#openStorage();
+      await this.#sweeper.sweep();
+      await this.#ports.queue.tick(taskHandler(this.#ports), budgetMs);
+    });
   }
 
   /** Ends everything and lets go of the storage. */
@@ -241,8 +273,14 @@ export class BatchService implements Batches {
     await this.#ports.webhooks.outbound.close();
   }
 
+  /** What every operation on batches begins with. */
+  async #open(): Promise<void> {
+    await this.#openStorage();
+    this.#worker.startByItself();
+  }
+
   /** A storage that could not be opened is tried again by the next call. */
-  #open(): Promise<void> {
+  #openStorage(): Promise<void> {
     this.#opened ??= this.#ports.store.open().catch((error: unknown) => {
       this.#opened = undefined;
       throw error;

@@ -78,6 +78,8 @@ interface FilePorts {
   readonly limits: Pick<ResolvedBatchLimits, 'bytes' | 'fileRequests' | 'retentionMs'>;
   /** Opens the store; cheap when it is open. */
   readonly open: () => Promise<void>;
+  /** Refuses what no process would run. */
+  readonly checkHost: () => void;
 }
 
 /** Bytes that are stored at a time. */
@@ -98,7 +100,8 @@ export class FileService implements BatchFiles {
   }
 
   async create(file: NewFile, { account = ANONYMOUS }: FileOptions = {}): Promise<FileObject> {
-    const { store, environment, limits, open } = this.#ports;
+    const { store, environment, limits, open, checkHost } = this.#ports;
+    checkHost();
     await open();
     const id = `file-${environment.randomText(24)}`;
     await store.files.open(account.id, id);

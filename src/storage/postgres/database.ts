@@ -2,7 +2,14 @@
 import { timerMs } from '../../platform/environment.ts';
 import { StorageError } from '../../contracts/storage-error.ts';
 import { retry, type RetryPolicy } from '../../platform/retry.ts';
-import { isUsableAfter, mayTryAgain, type PostgresClient, postgresFailure, type PostgresPool } from './driver.ts';
+import {
+  connectFailure,
+  isUsableAfter,
+  mayTryAgain,
+  type PostgresClient,
+  postgresFailure,
+  type PostgresPool,
+} from './driver.ts';
 import { type CopiedValues, type Copy, copyOver } from './copy.ts';
 import type { Statement, PostgresStatementName } from './statements.ts';
 
@@ -153,10 +160,18 @@ export class PostgresDatabase<Name extends string = PostgresStatementName> imple
     }
   }
 
+  async #connect(): Promise<PostgresClient> {
+    this.#pool ??= this.#options.openPool();
+    try {
+      return await connected(await this.#pool, this.#options.connectTimeoutMs);
+    } catch (error) {
+      throw connectFailure(error);
+    }
+  }
+
   async #withClient<Value>(work: (client: PostgresClient) => Promise<Value>): Promise<Value> {
     if (this.#closed) throw new StorageError('not_open', 'This postgresStorage was closed.');
-    this.#pool ??= this.#options.openPool();
-    const client = await connected(await this.#pool, this.#options.connectTimeoutMs);
+    const client = await this.#connect();
     // A connection that breaks says so twice; unheard, the second time would end the process.
     const ignore = (): void => undefined;
     client.on?.('error', ignore);

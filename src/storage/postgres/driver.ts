@@ -1,13 +1,19 @@
 /** Loads the optional package `pg` and interprets its errors. */
-import { StorageError, type StorageErrorReason } from '../../contracts/storage-error.ts';
+import { StorageError } from '../../contracts/storage-error.ts';
+import { CONNECTION_MEANINGS, type CodeMeaning, meaningOf } from '../server-address.ts';
 import type * as Pg from 'pg';
 
 /** What PostgreSQL's codes mean for somebody who has to do something about it; the longest beginning counts. */
-const MEANINGS: Readonly<Record<string, readonly [reason: StorageErrorReason, advice: string]>> = {
+const MEANINGS: Readonly<Record<string, CodeMeaning>> = {
+  ...CONNECTION_MEANINGS,
   '08': ['unavailable', 'the connection broke'],
   '25P03': ['busy', 'this process was stopped for too long in the middle of a transaction'],
   '25006': ['read_only', 'the server takes no changes; connect to the one that does'],
-  '28': ['unavailable', 'the server refused the user or the password'],
+  '28': [
+    'unavailable',
+    'the server does not let this user in from here; look at its pg_hba.conf, and whether it requires TLS (sslmode=require)',
+  ],
+  '28P01': ['unavailable', 'the server refused the user or the password'],
   '3D000': ['unavailable', 'there is no such database; create it first'],
   '3F000': ['schema_changed', 'the schema is gone; start again to have it made'],
   '42501': [
@@ -24,11 +30,51 @@ const MEANINGS: Readonly<Record<string, readonly [reason: StorageErrorReason, ad
   '57': ['unavailable', 'the server is starting, stopping or ended the connection'],
   '58': ['unavailable', 'the server had trouble with its disk; look at its log'],
   XX: ['corrupt', 'the server found damage; look at its log'],
-  ECONNREFUSED: ['unavailable', 'no server listens there; is the server running, and are host and port right?'],
-  ENOENT: ['unavailable', 'no server listens there; is the server running, and is the path right?'],
-  ENOTFOUND: ['unavailable', 'there is no such host; is its name right?'],
-  ETIMEDOUT: ['unavailable', 'the server does not answer; is it up, and does a firewall let this machine through?'],
 };
+
+const NO_PASSWORD =
+  'the server requires a password, and the address has none; write postgres://user:password@host/database';
+
+/**
+ * What the driver and poolers say in words alone: without a code, or with that of any breach of protocol (08P01). Only
+ * what they mean is said, since the words may have the user or the database in them.
+ */
+const WORDS: readonly (readonly [words: RegExp, advice: string])[] = [
+  [/client password must be a (?:non-empty )?string|no password supplied|password is required/i, NO_PASSWORD],
+  [
+    /password authentication failed|SASL authentication failed|auth(?:entication)? failed/i,
+    'the server refused the user or the password',
+  ],
+  [
+    /does not support SSL/i,
+    'the address asks for TLS, which the server does not speak; leave out sslmode or ssl, or switch TLS on there',
+  ],
+  [
+    /SSL required|SSL connection|TLS/i,
+    'the server and the address do not agree on TLS; look at sslmode in the address',
+  ],
+  [/no such database/i, 'there is no such database; create it, or name it to the pooler'],
+  [/no such user|no such role/i, 'the pooler does not know the user; add it there'],
+  [
+    /no more connections allowed|too many (?:clients|connections)/i,
+    'no connection is left; use smaller pools, or raise the limit of the server or pooler',
+  ],
+  [
+    /unsupported startup parameter/i,
+    'the pooler refuses a parameter of the connection; name it in its ignore_startup_parameters',
+  ],
+  [
+    /query_wait_timeout|pooler is shut|disabled|paused|server login/i,
+    'the pooler cannot reach its server; look at its log',
+  ],
+  [/SASL|SCRAM/i, 'the server and the driver could not agree on a password; is the one in the address right?'],
+];
+
+/** What follows from the words of an error. */
+function adviceIn(error: unknown): string | undefined {
+  const message = error instanceof Error ? error.message : '';
+  return WORDS.find(([words]) => words.test(message))?.[1];
+}
 
 /** What all other codes of the operating system mean. */
 const BROKEN = ['unavailable', 'the connection broke'] as const;
@@ -37,6 +83,17 @@ const UNFORESEEN = ['failed', 'an unexpected error occurred'] as const;
 
 /** Codes after which the same transaction may work: others came in between. */
 const AGAIN = new Set(['40001', '40P01']);
+
+/**
+ * Codes of tables or schemas that another process has made in the same moment: what made them for it is seen by the next
+ * try. A pooler in transaction mode may bring it about although the first process to come holds a lock.
+ */
+const MADE_MEANWHILE = new Set(['23505', '40001', '42710', '42P06', '42P07', '42701', 'XX000']);
+
+/** True when another process has made the same tables in the same moment. */
+export function isMadeMeanwhile(error: unknown): boolean {
+  return MADE_MEANWHILE.has(codeOf(error) ?? '');
+}
 
 /** The code of an error of the driver. */
 function codeOf(error: unknown): string | undefined {
@@ -66,6 +123,10 @@ export function isUsableAfter(error: unknown): boolean {
 export function postgresFailure(error: unknown): unknown {
   if (StorageError.isInstance(error) || error instanceof RangeError) return error;
   const code = codeOf(error);
+  const advised = code === undefined || code === '08P01' ? adviceIn(error) : undefined;
+  if (advised !== undefined) {
+    return new StorageError('unavailable', `PostgreSQL: ${advised}${code === undefined ? '' : ` (${code})`}.`, code);
+  }
   if (code === undefined) {
     // The driver has no code for a connection that is closed or that cannot be had in time.
     const isDriver = error instanceof Error && /connect|terminat|timeout|closed|ended/i.test(error.message);
@@ -76,11 +137,17 @@ export function postgresFailure(error: unknown): unknown {
         )
       : error;
   }
-  const known = Object.keys(MEANINGS)
-    .filter((start) => code.startsWith(start))
-    .sort((left, right) => right.length - left.length)[0];
-  const [reason, advice] = MEANINGS[known ?? ''] ?? (/^E[A-Z]+$/.test(code) ? BROKEN : UNFORESEEN);
+  const [reason, advice] = meaningOf(MEANINGS, code) ?? (/^E[A-Z]+$/.test(code) ? BROKEN : UNFORESEEN);
   return new StorageError(reason, `PostgreSQL: ${advice} (${code}).`, code);
+}
+
+/** The same for what failed before there was a connection: whatever that is, the database cannot be used now. */
+export function connectFailure(error: unknown): StorageError {
+  const failure = postgresFailure(error);
+  if (StorageError.isInstance(failure) && failure.reason !== 'failed') return failure;
+  const name = codeOf(error) ?? (error instanceof Error ? error.name : typeof error);
+  const message = `PostgreSQL: no connection could be opened (${name}); look at the address, and at the log of the server.`;
+  return new StorageError('unavailable', message, codeOf(error));
 }
 
 /** A connection as the package `pg` gives it, with the little that is used of it. */

@@ -4,11 +4,16 @@ import { PostgresDatabase, type Query } from './database.ts';
 import { unknown, boolean } from '../../schema/scalars.ts';
 import { anyString, type OptionShape } from '../../options/values.ts';
 import { ConfigError, type ConfigProblem } from '../../protocol/router-error.ts';
-import { heard, openPool, type PostgresPool } from './driver.ts';
+import { heard, isMadeMeanwhile, openPool, type PostgresPool } from './driver.ts';
+import { retry, type RetryPolicy } from '../../platform/retry.ts';
 import type { Statement } from './statements.ts';
+import { addressProblem } from '../server-address.ts';
 
 /** Milliseconds that making tables may take, waiting for other processes that do the same included. */
 const MIGRATION_TIMEOUT_MS = 60_000;
+
+/** Another process may have made the same tables meanwhile. */
+const ONCE_MORE: RetryPolicy = { tries: 3, waitAfter: (error) => (isMadeMeanwhile(error) ? 50 : undefined) };
 
 /** A schema with tables of this program. */
 export interface SchemaUse {
@@ -45,7 +50,7 @@ export async function migrate<Name extends string>(
         'leave out migrate: false once.',
     );
   }
-  await database.script(async (query) => {
+  const make = async (query: Query): Promise<void> => {
     await query(`SELECT pg_advisory_xact_lock(hashtextextended('signalbox ' || $1, 0))`, [schema]);
     const from = await versionOf(query, schema);
     if (from === 0) await createSchema(query, schema);
@@ -54,7 +59,8 @@ export async function migrate<Name extends string>(
       await query(`INSERT INTO ${tables}.migrations (version) VALUES ($1)`, [to]);
     }
     await expectUsable(query, expected, Math.max(from, latest));
-  }, MIGRATION_TIMEOUT_MS);
+  };
+  await retry(() => database.script(make, MIGRATION_TIMEOUT_MS), ONCE_MORE);
 }
 
 /** Gives a database once its tables are there. The first use makes them; one that fails is tried again by the next. */
@@ -210,6 +216,8 @@ export function checkPostgresOptions(options: PostgresStorageOptions, name: stri
   if (connectionString !== undefined && !/^postgres(?:ql)?:\/\//.test(connectionString)) {
     problems.push({ path: 'connectionString', problem: 'must begin with postgres://' });
   }
+  const unreadable = connectionString === undefined ? undefined : addressProblem(connectionString);
+  if (unreadable !== undefined) problems.push({ path: 'connectionString', problem: unreadable });
   // It is written into statements, where nothing but a plain name may stand.
   if (schema !== undefined && !/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
     problems.push({ path: 'schema', problem: 'must be a name of small letters, digits and underscores' });

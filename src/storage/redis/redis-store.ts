@@ -7,7 +7,8 @@ import type { JsonValue } from '../../protocol/json.ts';
 import { AcknowledgedChanges } from '../acknowledged-changes.ts';
 import { LOCAL_FALLBACK_OPTIONS, type LocalFallbackOptions, TIMEOUT_MS, withLocalFallback } from '../local-fallback.ts';
 import type { ChangedCounters, ChangeName, CounterChange, StateStore } from '../../contracts/state-store.ts';
-import { StorageError, type StorageErrorReason } from '../../contracts/storage-error.ts';
+import { StorageError } from '../../contracts/storage-error.ts';
+import { addressProblem, CONNECTION_MEANINGS, type CodeMeaning, meaningOf } from '../server-address.ts';
 import * as read from '../../platform/json.ts';
 import type { MaybePromise } from '../../platform/wait.ts';
 import type * as Ioredis from 'ioredis';
@@ -293,15 +294,14 @@ function checkOptions(client: RedisClient | undefined, url: string | undefined):
   if (url !== undefined && !/^rediss?:\/\//.test(url)) {
     problems.push({ path: 'url', problem: 'must begin with redis:// or rediss://' });
   }
+  const unreadable = url === undefined ? undefined : addressProblem(url);
+  if (unreadable !== undefined) problems.push({ path: 'url', problem: unreadable });
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
 /** What codes of the operating system, and the first words of Redis's own errors, mean for somebody who has to act. */
-const MEANINGS: Readonly<Record<string, readonly [reason: StorageErrorReason, advice: string]>> = {
-  ECONNREFUSED: ['unavailable', 'no server listens there; is the server running, and are host and port right?'],
-  ENOENT: ['unavailable', 'no server listens there; is the server running, and is the path right?'],
-  ENOTFOUND: ['unavailable', 'there is no such host; is its name right?'],
-  ETIMEDOUT: ['unavailable', 'the server does not answer; is it up, and does a firewall let this machine through?'],
+const MEANINGS: Readonly<Record<string, CodeMeaning>> = {
+  ...CONNECTION_MEANINGS,
   NOAUTH: ['unavailable', 'the server requires a password; add it to the url'],
   WRONGPASS: ['unavailable', 'the server refused the user or the password'],
   NOPERM: ['unavailable', 'the user lacks a permission; let it use all keys below the prefix, EVAL and PING'],
@@ -329,7 +329,7 @@ function redisFailure(error: unknown): unknown {
   }
   if (StorageError.isInstance(error) || !(error instanceof Error)) return error;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : codeIn(error.message);
-  const known = code !== undefined && Object.hasOwn(MEANINGS, code) ? MEANINGS[code] : undefined;
+  const known = code === undefined ? undefined : meaningOf(MEANINGS, code);
   if (known !== undefined) return new StorageError(known[0], `Redis: ${known[1]} (${code}).`, code);
   const isTimeout = /timed? ?out|ETIMEDOUT/i.test(error.message);
   const advice = isTimeout ? 'the server does not answer' : 'the connection broke, or the server refused a command';

@@ -251,6 +251,9 @@ function createPrivately(file: string): void {
     closeSync(openSync(file, 'a', 0o600));
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : undefined;
+    if (code === 'EISDIR') {
+      throw new StorageError('unavailable', `"${file}" is a folder; name a file in it, such as batches.db.`, code);
+    }
     const denied = code === 'EACCES' || code === 'EPERM' || code === 'EROFS';
     throw denied
       ? new StorageError('read_only', `The file "${file}" cannot be written; give this user permission to.`, code)

@@ -35,6 +35,7 @@ describe('a batch', () => {
       cancelled_at: null,
       webhook: null,
       metadata: null,
+      warnings: null,
     });
     await scene.router.batches.start();
     const ended = await scene.ended(created.id);

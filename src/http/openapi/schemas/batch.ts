@@ -124,6 +124,7 @@ export const batchSchema = wireObject<Batch>(
     cancelled_at: secondsSchema.nullable(),
     webhook: webhook.nullable(),
     metadata: z.record(z.string(), z.string()).nullable(),
+    warnings: z.array(z.object({ code: z.literal('batch_unclaimed'), message: z.string() })).nullable(),
   },
   {},
 );
