@@ -206,7 +206,8 @@ export function writeReply(
   const headers: Record<string, string | number> = { ...reply.headers };
   // What is left of a body that nobody reads would be taken for the next request; not where each has a stream.
   if (!isRead && request.httpVersionMajor < 2) headers['connection'] = 'close';
-  if (reply.status !== 204) headers['content-length'] = length;
+  // Without a body; of a 304 it would be the length of the body that is not sent.
+  if (reply.status !== 204 && reply.status !== 304) headers['content-length'] = length;
   response.writeHead(reply.status, headers);
   const body = request.method === 'HEAD' ? '' : reply.body;
   if (!isRead) return writeAndDrop(request, response, body);

@@ -12,7 +12,8 @@ import { invalid } from './body.ts';
 import type { HttpCall, HttpReply } from '../contracts/exchange.ts';
 import { contentReply, listFiles, uploadFile } from './file-operations.ts';
 import { type AdmittedCall, completeReply } from './model-reply.ts';
-import { type Pieces, replyInPieces } from './piece-frames.ts';
+import { isKnown, notModified, type Pieces, replyInPieces } from './piece-frames.ts';
+import { sha256 } from '../platform/hash.ts';
 import type { BatchOperation, FileOperation } from './routes.ts';
 
 /** What is remembered of a router that answers about batches. */
@@ -48,7 +49,13 @@ export async function answerBatches(
         return completeReply(await batches.files.delete(operation.id, { account }), headers);
       case 'file_content': {
         const { writeStallMs } = router.internals.config.limits;
-        return await contentReply(batches.files.content(operation.id, { account }), headers, writeStallMs);
+        // A file never changes; one that is not there any more is a 404 all the same.
+        const own = { ...headers, etag: `"${operation.id}"` };
+        if (isKnown(call.header('if-none-match'), own.etag)) {
+          await batches.files.retrieve(operation.id, { account });
+          return notModified(own);
+        }
+        return await contentReply(batches.files.content(operation.id, { account }), own, writeStallMs);
       }
       case 'batch_list':
         return completeReply(await batches.list({ ...listOptions(new URLSearchParams(call.query)), account }), headers);
@@ -63,11 +70,15 @@ export async function answerBatches(
         return completeReply({ ...batch, deletion: { [router.internals.config.brand]: done, ...rest } }, headers);
       }
       case 'batch_retrieve': {
+        const known = call.header('if-none-match');
         const batch = await batches.retrieve(operation.id, { account });
-        if (batch.status !== 'completed') return completeReply(batch, headers);
         const { writeStallMs } = router.internals.config.limits;
+        // Results never change once a batch is completed; all else is in the tag.
+        const etag = `"${await sha256(JSON.stringify(batch))}"`;
+        if (isKnown(known, etag)) return notModified({ ...headers, etag });
+        if (batch.status !== 'completed') return completeReply(batch, { ...headers, etag });
         const results = batches.results(batch.id, { account });
-        const own = { ...headers, 'content-type': 'application/json' };
+        const own = { ...headers, 'content-type': 'application/json', etag };
         return await replyInPieces(textOfCompleted(batch, results), own, writeStallMs);
       }
     }
@@ -179,7 +190,7 @@ function unavailable(router: Router, error: StorageError): RouterError {
 }
 
 /** Characters of results that are collected before a write. More than that is sent while the rest is read. */
-const PIECE_LENGTH = 256 * 1024;
+const PIECE_LENGTH = 64 * 1024;
 
 /**
  * The JSON text of a completed batch with its results (contract: batch resource). Many results are sent while they are

@@ -15,6 +15,7 @@ const EXPOSED = [
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
   'X-Next-Cursor',
+  'ETag',
   ...['X-Router', 'X-OpenRouter'].flatMap((brand) => [
     `${brand}-Cache-Status`,
     `${brand}-Cache-Age`,
@@ -28,6 +29,7 @@ const ALLOWED = [
   'Authorization',
   'Content-Type',
   'Idempotency-Key',
+  'If-None-Match',
   'Last-Event-ID',
   'x-api-key',
   'anthropic-version',

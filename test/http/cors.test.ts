@@ -10,7 +10,7 @@ import { type Answered, type CallInit, chatBody, send } from '../support/http-ca
 /** The headers that pages of other sites may read. */
 const EXPOSED =
   'X-Generation-Id, x-request-id, request-id, Retry-After, X-Should-Retry, X-RateLimit-Limit, X-RateLimit-Remaining, ' +
-  'X-RateLimit-Reset, X-Next-Cursor, X-Router-Cache-Status, X-Router-Cache-Age, X-Router-Cache-TTL, X-Router-Cache-Source-Id, ' +
+  'X-RateLimit-Reset, X-Next-Cursor, ETag, X-Router-Cache-Status, X-Router-Cache-Age, X-Router-Cache-TTL, X-Router-Cache-Source-Id, ' +
   'X-OpenRouter-Cache-Status, X-OpenRouter-Cache-Age, X-OpenRouter-Cache-TTL, X-OpenRouter-Cache-Source-Id';
 
 const SITE = 'https://app.example.com';
@@ -90,7 +90,7 @@ describe('a page of a named site', () => {
       'access-control-expose-headers': EXPOSED,
       'access-control-allow-methods': 'POST',
       'access-control-allow-headers':
-        'Authorization, Content-Type, Idempotency-Key, Last-Event-ID, x-api-key, anthropic-version, anthropic-beta, ' +
+        'Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID, x-api-key, anthropic-version, anthropic-beta, ' +
         'anthropic-dangerous-direct-browser-access, x-session-id, x-claude-code-session-id, x-anthropic-beta, traceparent, tracestate, User-Agent, OpenAI-Organization, OpenAI-Project, OpenAI-Beta, HTTP-Referer, X-Title, X-Router-Metadata, ' +
         'X-Router-Experimental-Metadata, X-Router-Title, X-Router-Categories, X-Router-Cache, X-Router-Cache-TTL, X-Router-Cache-Clear, X-OpenRouter-Metadata, ' +
         'X-OpenRouter-Experimental-Metadata, X-OpenRouter-Title, X-OpenRouter-Categories, X-OpenRouter-Cache, X-OpenRouter-Cache-TTL, X-OpenRouter-Cache-Clear',

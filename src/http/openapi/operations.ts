@@ -15,12 +15,22 @@ import {
   FILES_QUERY,
   FILE_FORM,
   FILE_PATH,
+  IF_NONE_MATCH,
   MESSAGES_HEADERS,
   MODELS_QUERY,
   MODEL_PATH,
   TEXT_HEADERS,
 } from './parameters.ts';
-import { BODY_ERRORS, COMMON_ERRORS, describedResponse, errors, plain, success, UPSTREAM_ERRORS } from './responses.ts';
+import {
+  BODY_ERRORS,
+  COMMON_ERRORS,
+  describedResponse,
+  errors,
+  plain,
+  success,
+  tagged,
+  UPSTREAM_ERRORS,
+} from './responses.ts';
 import type { DocumentedOperation } from './documented-operation.ts';
 
 const MODEL_ERRORS = [...COMMON_ERRORS, ...BODY_ERRORS, ...UPSTREAM_ERRORS];
@@ -150,7 +160,12 @@ const OPERATIONS: Readonly<Record<HttpOperation['name'], DocumentedOperation>> =
   batch_retrieve: {
     method: 'get',
     path: '/batches/{id}',
-    operation: manages('retrieveBatch', 'Get a batch, with its results when it is completed.', 'Batch', BATCH_PATH),
+    operation: {
+      operationId: 'retrieveBatch',
+      summary: 'Get a batch, with its results when it is completed. What a client has already is not sent again.',
+      parameters: [...BATCH_PATH, IF_NONE_MATCH],
+      responses: { ...tagged(success('The batch.', 'Batch')), ...errors(BATCH_ERRORS, 'Error') },
+    },
   },
   batch_delete: {
     method: 'delete',
@@ -194,9 +209,9 @@ const OPERATIONS: Readonly<Record<HttpOperation['name'], DocumentedOperation>> =
     operation: {
       operationId: 'retrieveFileContent',
       summary: 'Get the content of a file.',
-      parameters: FILE_PATH,
+      parameters: [...FILE_PATH, IF_NONE_MATCH],
       responses: {
-        200: plain('The file, as JSON lines.', 'application/octet-stream'),
+        ...tagged(plain('The file, as JSON lines.', 'application/octet-stream')),
         ...errors(BATCH_ERRORS, 'Error'),
       },
     },

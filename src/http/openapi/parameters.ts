@@ -106,6 +106,14 @@ export const CREATE_BATCH_HEADERS: readonly Parameter[] = [
   },
 ];
 
+/** Header of what does not change once it is complete. */
+export const IF_NONE_MATCH: Parameter = {
+  name: 'If-None-Match',
+  in: 'header',
+  description: 'The `ETag` of what the client has: then the answer is a 304 without a body.',
+  schema: TEXT,
+};
+
 /** A model in a path. */
 export const MODEL_PATH: readonly Parameter[] = [
   { name: 'author', in: 'path', required: true, description: 'Author of the model.', schema: TEXT },

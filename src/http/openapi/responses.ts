@@ -59,6 +59,7 @@ export const HEADERS = {
     description: 'Where the next page begins; absent on the last one.',
     schema: { type: 'string', pattern: '^[0-9]+$' },
   },
+  ETag: { description: 'Names what was sent; with `If-None-Match`, it is not sent again.', schema: { type: 'string' } },
   Allow: { description: 'Methods that the path takes.', schema: { type: 'string' } },
 } as const;
 
@@ -99,6 +100,15 @@ export function describedResponse(description: string, schema: object): object {
 /** An answer about a generation, whose schema is no component. */
 export function ofGeneration(description: string, type?: string, schema: object = {}): object {
   return { description, headers: GENERATED, ...(type === undefined ? {} : { content: { [type]: { schema } } }) };
+}
+
+/** What a client gets that asks for something which does not change: the success, with its tag, or that it has it. */
+export function tagged(response: object): Readonly<Record<string, object>> {
+  const headers = { ...MEANT, ETag: header('ETag') };
+  return {
+    200: { ...response, headers },
+    304: { description: 'The client has it already, as its `If-None-Match` says.', headers },
+  };
 }
 
 /** A success that is no JSON. */
