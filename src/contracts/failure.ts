@@ -69,6 +69,11 @@ export interface AttemptFailure {
   readonly raw?: string | undefined;
   /** Where the call went: scheme, host and path. Absent where the provider did not say. */
   readonly address?: string | undefined;
+  /**
+   * Words of the message by which its kind, or the time until the next call, was found, and which may have come from the
+   * request. Absent where the status, a code or a header says it.
+   */
+  readonly evidence?: readonly string[] | undefined;
   /** The parameter that the provider's error names in a member of its own, beside its message. */
   readonly parameter?: string | undefined;
   /** What the provider does not take, where it named that and the call may be made without it. */

@@ -36,6 +36,8 @@ export interface Classified {
   readonly kind: FailureKind;
   /** True when nothing in it says that other requests would be refused as well; see `AttemptFailure.doubtful`. */
   readonly doubtful: boolean;
+  /** Words of the message that say so. Absent where its status or a code does. */
+  readonly evidence?: string | undefined;
   /** The message for callers, where that is more than the kind says. */
   readonly errorType?: ErrorType | undefined;
 }
@@ -54,7 +56,9 @@ export function classifyError(status: number, shape: ErrorShape): Classified {
   const wording = wordingOf(status, shape);
   if (wording !== undefined) {
     const { kind, concerns, errorType } = wording;
-    return { kind, doubtful: concerns === 'request' && rests(wording), errorType };
+    const isSaid = rests(wording) && wording.code?.test(codesOf(shape)) !== true;
+    const evidence = isSaid ? wording.message?.exec(shape.message ?? '')?.[0] : undefined;
+    return { kind, doubtful: concerns === 'request' && rests(wording), errorType, evidence };
   }
   const errorType = status === 412 ? ({ errorType: 'precondition_failed' } as const) : {};
   return { kind: kindOfStatus(status, shape), doubtful: DOUBTFUL_STATUSES.has(status), ...errorType };

@@ -51,6 +51,11 @@ const DAY_SECONDS = 86_400;
 const IN_WORDS =
   /(?:try|retry) (?:again )?(?:in|after) (?:((?:\d{1,9}(?:\.\d{1,9})?(?:ms|[hms]))+)|(\d{1,9}(?:\.\d{1,9})?) (second|minute))/i;
 
+/** The words of a message that say when to come back; undefined where there are none. */
+export function waitSaid(message: string | undefined): string | undefined {
+  return IN_WORDS.exec(message ?? '')?.[0];
+}
+
 /** `Please try again in 1.2s`, or in 20 seconds. */
 function waitInWords(message: string | undefined): number | undefined {
   const [, short, amount, unit] = IN_WORDS.exec(message ?? '') ?? [];

@@ -2,7 +2,7 @@
 import { type Classified, classifyError, classifyWebPage, statusOfWords } from './classify.ts';
 import { type ErrorShape, readErrorShape } from './error-shape.ts';
 import { presentable } from './redact.ts';
-import { retryHintMs } from './retry-hint.ts';
+import { retryHintMs, waitSaid } from './retry-hint.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 import { readStart, type TransportResponse } from '../net/transport.ts';
 import { isJsonObject, type JsonObject } from '../protocol/json.ts';
@@ -56,17 +56,20 @@ function shapeOf(body: unknown, context: ErrorContext): ErrorShape {
 }
 
 function build(
-  { kind, doubtful, errorType }: Classified,
+  { kind, doubtful, errorType, evidence }: Classified,
   shape: ErrorShape,
   { raw, ...details }: Pick<AttemptFailure, 'status' | 'retryAfterMs'> & { readonly raw: string },
   { secrets }: ErrorContext,
 ): AttemptFailure {
+  const wait = details.retryAfterMs === undefined ? undefined : waitSaid(shape.message);
+  const said = [evidence, wait].filter((words) => words !== undefined);
   return failure(
     kind,
     presentable(shape.message ?? '', secrets) ?? `The provider answered ${details.status ?? 'with an error'}`,
     {
       ...details,
       ...(doubtful ? { doubtful } : {}),
+      ...(said.length === 0 ? {} : { evidence: said }),
       ...(errorType === undefined ? {} : { errorType }),
       providerCode: codeOf(shape, secrets),
       parameter: PARAMETER.test(shape.parameter ?? '') ? shape.parameter : undefined,

@@ -8,27 +8,27 @@ describe('a wait for a place where the prompt is cached', () => {
   it('is not for a time in which others wait because no endpoint is free', () => {
     const shared = pacing();
     const leave = shared.enter('me');
-    expect(shared.warmWaitMs(0)).toBe(0);
+    expect(shared.warmWaitMs('a', 0)).toBe(0);
     leave();
-    expect(shared.warmWaitMs(0)).toBe(600);
+    expect(shared.warmWaitMs('a', 0)).toBe(600);
   });
 
   it('leaves half of the retries to those who have nowhere else to go', () => {
     const shared = pacing();
-    shared.retryRefusal();
-    shared.retryRefusal();
-    expect(shared.warmWaitMs(0)).toBe(600);
-    shared.retryRefusal();
-    expect(shared.warmWaitMs(0)).toBe(0);
-    expect(shared.mayRetryRefusal).toBe(true);
+    shared.retryRefusal('a');
+    shared.retryRefusal('a');
+    expect(shared.warmWaitMs('a', 0)).toBe(600);
+    shared.retryRefusal('a');
+    expect(shared.warmWaitMs('a', 0)).toBe(0);
+    expect(shared.mayRetryRefusal('a')).toBe(true);
   });
 
   it('counts what was waited before', () => {
-    expect(pacing().warmWaitMs(300)).toBe(300);
-    expect(pacing().warmWaitMs(900)).toBe(0);
+    expect(pacing().warmWaitMs('a', 300)).toBe(300);
+    expect(pacing().warmWaitMs('a', 900)).toBe(0);
   });
 
   it('is not where nothing is paced', () => {
-    expect(new SharedPacing(false, false).warmWaitMs(0)).toBe(0);
+    expect(new SharedPacing(false, false).warmWaitMs('a', 0)).toBe(0);
   });
 });

@@ -21,6 +21,8 @@ export interface Cooldown {
   readonly cause: AttemptFailure['kind'];
   /** True when the provider said for how long. */
   readonly asked?: boolean | undefined;
+  /** Id of the account that it concerns alone, because nobody else has met what it is for. Absent: it concerns all. */
+  readonly account?: string | undefined;
 }
 
 /** Refusals in a row of which it is unknown whether they concern more than their requests. */
@@ -28,6 +30,8 @@ interface Doubt {
   readonly refusals: number;
   /** Id of the request that was refused last. */
   readonly request: string | undefined;
+  /** Id of the account whose requests all of them were; undefined where there are several, or none is known. */
+  readonly account: string | undefined;
 }
 
 /**
@@ -157,11 +161,17 @@ export const UNKNOWN_HEALTH: EndpointHealth = {
 /**
  * Whether the endpoint may be called now, and if not, when and why.
  *
- * @param outliving - Calls under way that outlive those that fail, as `outlives` has it. Default 0.
+ * @param call - Calls under way that outlive those that fail, as `outlives` has it, by default 0; and the account of the
+ * call, by default any.
  */
-export function admission(health: EndpointHealth, policy: HealthPolicy, now: number, outliving = 0): Admission {
+export function admission(
+  health: EndpointHealth,
+  policy: HealthPolicy,
+  now: number,
+  { outliving = 0, account }: { readonly outliving?: number; readonly account?: string | undefined } = {},
+): Admission {
   const { cooldown, breaker } = health;
-  if (cooldown !== undefined && isCooling(cooldown, now)) {
+  if (cooldown !== undefined && isCooling(cooldown, now) && concerns(cooldown, account)) {
     const { cause, until, asked } = cooldown;
     const waitMs = Math.min(until - now, policy.maxCooldownMs);
     if (asked === true) return { ok: false, waitMs, cause, asked };
@@ -183,6 +193,10 @@ export function admission(health: EndpointHealth, policy: HealthPolicy, now: num
 
 const ADMITTED: Admission = { ok: true };
 const PROBE: Admission = { ok: true, probe: true };
+
+function concerns(cooldown: Cooldown, account: string | undefined): boolean {
+  return cooldown.account === undefined || cooldown.account === account;
+}
 
 function isCooling(cooldown: Cooldown, now: number): boolean {
   return now < cooldown.until && now >= cooldown.since;
@@ -218,11 +232,16 @@ function allowed(cause: Cause): { readonly atOnce: number; readonly perSecond: n
   return cause === 'breaker' || (cause !== 'pace' && FAILURE_RULES[cause].breaks) ? AFTER_FAILURES : AFTER_REFUSALS;
 }
 
-/** Folds in that a call goes out. */
-export function observeStart(health: EndpointHealth, policy: HealthPolicy, now: number): EndpointHealth {
+/** Folds in that a call of an account goes out. */
+export function observeStart(
+  health: EndpointHealth,
+  policy: HealthPolicy,
+  now: number,
+  account?: string,
+): EndpointHealth {
   if (health.breaker.state === 'closed' && health.cooldown === undefined) return health;
   const breaker = started(health.breaker, policy.breaker, now);
-  const admitted = admission(health, policy, now);
+  const admitted = admission(health, policy, now, { account });
   if (admitted.ok) return breaker === health.breaker ? health : { ...health, breaker };
   const calls = Math.max(0, lastResortCalls(health, admitted.cause, now) - 1);
   return { ...health, breaker, lastResort: { calls, at: now, isUnderWay: true } };
@@ -241,7 +260,7 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
     // Member by member: every answer comes by here, and a literal is slow where something follows a spread.
     return {
       breaker,
-      cooldown: isBack ? undefined : cooldown,
+      cooldown: isBack || cooldown?.account !== undefined ? undefined : cooldown,
       lastResort: undefined,
       doubt: undefined,
       condition: conditionAfter(health.condition, forgetting, { ok: true, probe: probe || isBack }, now),
@@ -299,17 +318,21 @@ export function observeHang(
 /** Folds in a refusal that may concern its request alone: only several of different requests mean more than that. */
 function doubted(
   health: EndpointHealth,
-  { failure, request }: Extract<CallOutcome, { ok: false }>,
+  { failure, request, account }: Extract<CallOutcome, { ok: false }>,
   now: number,
 ): EndpointHealth {
   const { doubt } = health;
   if (doubt !== undefined && request !== undefined && doubt.request === request) return health;
   const refusals = (doubt?.refusals ?? 0) + 1;
-  const inDoubt = { ...health, doubt: { refusals, request } };
+  // What one account alone has met may be the fault of what it asks for, and concerns nobody else.
+  const whose = doubt === undefined || doubt.account === account ? account : undefined;
+  const inDoubt = { ...health, doubt: { refusals, request, account: whose } };
   if (refusals < DOUBTS_UNTIL_SUSPECTED) return inDoubt;
   const until = now + SUSPECTED_MS;
-  if (health.cooldown !== undefined && health.cooldown.until > until) return inDoubt;
-  return { ...inDoubt, cooldown: { since: now, until, cause: failure.kind } };
+  const { cooldown } = health;
+  if (cooldown !== undefined && cooldown.until > until && cooldown.account === undefined) return inDoubt;
+  const concerned = whose === undefined ? {} : { account: whose };
+  return { ...inDoubt, cooldown: { since: now, until, cause: failure.kind, ...concerned } };
 }
 
 /** How the endpoint stands, for ordering. */
@@ -339,7 +362,7 @@ function cooldownAfter(
   const wanted = retryAfterMs ?? usual ?? FAILURE_RULES[kind].cooldownMs;
   if (wanted <= 0 || FAILURE_RULES[kind].next !== 'endpoint') return current;
   const until = now + Math.min(wanted, policy.maxCooldownMs);
-  if (current !== undefined && current.until > until) return current;
+  if (current !== undefined && current.until > until && current.account === undefined) return current;
   return { since: now, until, cause: kind, ...(retryAfterMs === undefined ? {} : { asked: true }) };
 }
 
@@ -358,7 +381,7 @@ export function beganWith(
   cause: Cooldown['cause'],
   now: number,
 ): Cooldown | undefined {
-  if (after.cooldown !== before.cooldown) return after.cooldown;
+  if (after.cooldown !== before.cooldown) return after.cooldown?.account === undefined ? after.cooldown : undefined;
   const { state, openUntil } = after.breaker;
   if (state !== 'open' || openUntil === before.breaker.openUntil) return undefined;
   return { since: now, until: openUntil, cause };

@@ -2,7 +2,8 @@
  * Whether a request says a word itself, so that an error which repeats it may have it from there. Loaded when something
  * was refused.
  */
-import type { NormalizedRequest } from '../../contracts/request.ts';
+import type { AttemptFailure } from '../../contracts/failure.ts';
+import type { NormalizedRequest, RoutedRequest } from '../../contracts/request.ts';
 import { isJsonObject } from '../../protocol/json.ts';
 
 /** Characters of a request that are looked at: of a longer one nothing is learned, because looking would take too long. */
@@ -54,6 +55,18 @@ export function mayHoldWords(
   reader.read([metadata, trace, session.id, requested, plugins, anthropicBetas, extra]);
   const leads = native !== undefined && Object.keys(native.body).some((name) => ELSEWHERE.has(name));
   return leads || reader.leadsElsewhere || reader.left < 0 || reader.holds(words);
+}
+
+/**
+ * A failure as it is counted: where the request itself may have said the words by which it was understood, it may concern
+ * this request alone.
+ */
+export function doubtedOf(failed: AttemptFailure, request: RoutedRequest): AttemptFailure {
+  const { evidence } = failed;
+  if (evidence === undefined || request.operation !== 'chat') return failed;
+  const words = evidence.map((said) => said.replace(/^\W+|\W+$/g, ''));
+  if (!mayHoldWords(request as NormalizedRequest, words)) return failed;
+  return { ...failed, doubtful: true, retryAfterMs: undefined };
 }
 
 const NO_KEYWORDS: ReadonlySet<string> = new Set();

@@ -4,6 +4,7 @@ import type { Admission, EndpointHealth } from '../../core/fallback/health.ts';
 import { isGone, repetitionShare } from '../../core/fallback/throttle.ts';
 import { type AttemptMove, firstMove, type Move, nextMove, type GiveUpReason } from '../../core/fallback/next-move.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
+import { doubtedOf } from '../../core/fallback/request-texts.ts';
 import { unknownProviders } from '../../core/normalize/unknown-providers.ts';
 import type { TokenCalibration } from '../../core/tokens/likely-tokens.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
@@ -96,7 +97,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
    */
   async next(): Promise<Answer<Call, Result>> {
     const { environment, pacing } = this.services;
-    pacing.request(environment.now());
+    pacing.request(this.request.account.id, environment.now());
     try {
       let answer: Answer<Call, Result> | undefined;
       let waitedMs = 0;
@@ -174,7 +175,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       step: attempt.step,
       startedAt: attempt.startedAt,
       endedAt: this.services.environment.now(),
-      outcome: isFailure ? { ok: false, failure: calledAt(end.failure, made.call) } : OK,
+      outcome: isFailure ? { ok: false, failure: calledAt(doubtedOf(end.failure, this.request), made.call) } : OK,
       hedge: attempt.hedge,
       lastResort: attempt.lastResort,
       adjustments: attempt.adjustments,
@@ -241,9 +242,9 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       holdMs: waits.holdMs,
       waited: waitedMs > 0,
       slotWaitMs: pacing.slotWaitMs(this.request.account.id, waits.forSlotMs, perSecond),
-      warmWaitMs: pacing.warmWaitMs(waits.forSlotMs),
+      warmWaitMs: pacing.warmWaitMs(this.request.account.id, waits.forSlotMs),
       promised: waits.promised,
-      mayRetryRefusal: this.#attempts.length === 0 || pacing.mayRetryRefusal,
+      mayRetryRefusal: this.#attempts.length === 0 || pacing.mayRetryRefusal(this.request.account.id),
       returnRefusals: this.request.preferences.returnRefusals,
     });
   }
@@ -260,14 +261,16 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** The call of an endpoint that it would make. */
   #intended(endpoint: Endpoint): IntendedCall {
-    return { tokens: likelyTokens(this.services, this.request, endpoint), promisedAt: this.#waits?.promised };
+    const { services, request } = this;
+    const tokens = likelyTokens(services, request, endpoint);
+    return { tokens, promisedAt: this.#waits?.promised, account: request.account.id };
   }
 
   /** Makes one call, and perhaps a second one beside it: gives the answer, or undefined when none came. */
   #attempt({ step, isProbe, isLastResort = false }: AttemptMove): Promise<Answer<Call, Result> | undefined> {
     const { environment, pacing, hedge } = this.services;
     const last = this.#attempts.at(-1)?.outcome;
-    if (last?.ok === false && last.failure.kind === 'rate_limited') pacing.retryRefusal();
+    if (last?.ok === false && last.failure.kind === 'rate_limited') pacing.retryRefusal(this.request.account.id);
     const why = { isProbe: isProbe === true, hedge: false, isLastResort };
     const running = this.#launch(step, why, this.#slots?.useNext());
     if (this.#hedging?.isUsed === true) return this.#hedging.alone(running);
@@ -305,8 +308,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const attempt = (this.#start.attemptsBefore ?? 0) + this.#attempts.length + (reason.hedge ? 2 : 1);
     const begun = { step, attempt, hedge: reason.hedge };
     const limits = timeoutsOf(timeouts, provider, endpoint);
-    const mayRefuse = this.#attempts.length > 0 || !records.refusals.isEmpty;
-    const refusing = mayRefuse ? refusingCall(records.refusals, this, endpoint, startedAt) : undefined;
+    const refusing = refusingCall(records.refusals, this, endpoint, startedAt);
     const call = this.dial({
       environment,
       signal: this.signal,

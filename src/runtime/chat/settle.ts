@@ -255,7 +255,7 @@ function isTextCounted({ needs, operation }: RoutedRequest, { estimated }: Usage
 
 /** A provider's words may repeat what the caller said, and events end up in logs. */
 function inOurWords(failure: AttemptFailure): AttemptFailure {
-  const { raw, thrown: _, mismatch: __, ...shown } = failure;
+  const { raw, thrown: _, mismatch: __, evidence: ___, ...shown } = failure;
   return raw === undefined ? shown : { ...shown, message: `The provider answered ${shown.status ?? 'with an error'}` };
 }
 

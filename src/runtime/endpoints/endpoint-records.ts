@@ -109,12 +109,15 @@ export class EndpointRecords {
     return (endpoint) => this.#admission(endpoint, now, ANY_CALL);
   }
 
-  #admission(endpoint: Endpoint, now: number, { tokens, promisedAt }: IntendedCall): Admission {
+  #admission(endpoint: Endpoint, now: number, { tokens, promisedAt, account }: IntendedCall): Admission {
     const known = this.#known.find(endpoint.id);
     if (known === undefined) return ADMITTED;
     const { record, load } = known;
     const { health, pace } = record;
-    const admitted = admission(health, this.#policy, now, load.outliving(health.breaker, now));
+    const admitted = admission(health, this.#policy, now, {
+      outliving: load.outliving(health.breaker, now),
+      account,
+    });
     if (!admitted.ok && admitted.cause !== 'rate_limited') return admitted;
     const room = load.room(endpoint, tokens, this.#concurrencyLimit, now);
     const isPaced = pace !== undefined && pace.rate !== Infinity && promisedAt !== endpoint.id;
@@ -145,11 +148,11 @@ export class EndpointRecords {
   started(
     endpoint: Endpoint,
     now: number = this.#environment.now(),
-    { tokens: likely, promisedAt }: IntendedCall = ANY_CALL,
+    { tokens: likely, promisedAt, account }: IntendedCall = ANY_CALL,
   ): StartedCall {
     const known = this.#known.called(endpoint.id);
     const { record, load } = known;
-    const health = observeStart(record.health, this.#policy, now);
+    const health = observeStart(record.health, this.#policy, now, account);
     const pace = paceAfterSending(record.pace ?? FREE_PACE, now, promisedAt === endpoint.id ? 'promised' : 'free');
     const { performance, speed, tokens, charges, unpriced } = record;
     known.record = { health, performance, speed, pace, tokens, charges, unpriced };
@@ -172,7 +175,7 @@ export class EndpointRecords {
   cool(endpointId: string, { since, until, cause, asked }: Cooldown): void {
     const known = this.#known.of(endpointId);
     const { cooldown: current } = known.record.health;
-    if (current !== undefined && current.until >= until) return;
+    if (current !== undefined && current.until >= until && current.account === undefined) return;
     // Clocks of instances differ a little.
     const cooldown = { since: Math.min(since, this.#environment.now()), until, cause, asked };
     known.record = { ...known.record, health: { ...known.record.health, cooldown } };
@@ -197,7 +200,10 @@ export class EndpointRecords {
       health,
       performance: measurement === undefined ? record.performance : measureCall(record.performance, measurement, now),
       speed: this.#times.after(endpoint, record.speed, measurement, now),
-      pace: paceAfterCall(record.pace, this.#pacer, outcome.ok ? outcome : { ...outcome, health }, now),
+      pace:
+        !outcome.ok && outcome.failure.doubtful === true
+          ? record.pace
+          : paceAfterCall(record.pace, this.#pacer, outcome.ok ? outcome : { ...outcome, health }, now),
       tokens: record.tokens,
       charges: record.charges,
       unpriced: record.unpriced,

@@ -27,6 +27,8 @@ export interface IntendedCall {
   readonly tokens: number;
   /** Id of the endpoint at which it has waited for its place, which is then not counted against it. */
   readonly promisedAt: string | undefined;
+  /** Id of the account that it is made for. Absent: any. */
+  readonly account?: string | undefined;
 }
 
 /** A call that goes out. */

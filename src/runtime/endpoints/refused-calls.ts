@@ -37,6 +37,7 @@ export function refusingCall(
   endpoint: Endpoint,
   now: number,
 ): RefusingCall | undefined {
+  if (attempts.length === 0 && known.isEmpty) return undefined;
   if (request.preferences.requireParameters || !isChat(request)) return undefined;
   const own = refusedBefore(attempts, endpoint);
   if (own.length === 0 && known.isEmpty) return undefined;

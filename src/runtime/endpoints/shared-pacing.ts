@@ -13,6 +13,7 @@ import {
   rescuesNow,
 } from '../../core/selection/adaptive/hedge.ts';
 import { Shares } from '../limits/shares.ts';
+import { boundedMap } from '../../storage/memory.ts';
 import { bucketAfterRequest, type PacerPolicy, type RetryBucket } from '../../core/selection/adaptive/pacer.ts';
 
 /** Notes which call was given up for the other of a hedge, and what it cost; undefined when none was. */
@@ -31,13 +32,13 @@ export class SharedPacing {
    * that was served last is at the end.
    */
   readonly #queue = new Map<string, Set<WaitingTurn>>();
-  #bucket: RetryBucket;
+  /** By account, those that are not full: nobody uses up the retries of others. */
+  readonly #buckets = boundedMap<RetryBucket>(MOST_BUCKETS);
   #hedgeBudget: HedgeBudget = EMPTY_HEDGE_BUDGET;
 
   constructor(pacer: PacerPolicy | false, hedge: HedgePolicy | false) {
     this.#pacer = pacer;
     this.#hedge = hedge;
-    this.#bucket = { retries: pacer === false ? Infinity : pacer.mostRetries };
   }
 
   /** Says how many accounts there can be: one alone may have all places to wait in. */
@@ -69,9 +70,9 @@ export class SharedPacing {
    * Milliseconds that a request may wait for a place where its prompt is cached although another endpoint is free: 0 while
    * others wait because none is, and while refusals use up the retries that those need who have nowhere else to go.
    */
-  warmWaitMs(waitedMs: number): number {
+  warmWaitMs(account: string, waitedMs: number): number {
     if (this.#pacer === false || this.#waiting.held > 0) return 0;
-    if (this.#bucket.retries < this.#pacer.mostRetries / 2) return 0;
+    if (this.#retriesOf(account) < this.#pacer.mostRetries / 2) return 0;
     return Math.max(0, this.#pacer.warmWaitMs - waitedMs);
   }
 
@@ -137,11 +138,14 @@ export class SharedPacing {
     this.#rescues = { ...this.#rescues, rescues: this.#rescues.rescues + answerShare };
   }
 
-  /** Notes a request. */
-  request(now: number): void {
+  /** Notes a request of an account. */
+  request(account: string, now: number): void {
     this.#rescues = rescuesNow(this.#rescues, now, 1);
-    const isFull = this.#pacer === false || this.#bucket.retries >= this.#pacer.mostRetries;
-    if (!isFull) this.#bucket = bucketAfterRequest(this.#bucket, this.#pacer);
+    const bucket = this.#buckets.size === 0 ? undefined : this.#buckets.get(account);
+    if (this.#pacer === false || bucket === undefined) return;
+    const next = bucketAfterRequest(bucket, this.#pacer);
+    if (next.retries >= this.#pacer.mostRetries) this.#buckets.delete(account);
+    else this.#buckets.set(account, next);
   }
 
   /** Notes an answer and what its provider charges for it; `undefined` where that is unknown. */
@@ -150,12 +154,17 @@ export class SharedPacing {
   }
 
   /** Whether another endpoint may be called after one that refused. */
-  get mayRetryRefusal(): boolean {
-    return this.#bucket.retries >= 1;
+  mayRetryRefusal(account: string): boolean {
+    return this.#retriesOf(account) >= 1;
   }
 
-  retryRefusal(): void {
-    this.#bucket = { retries: this.#bucket.retries - 1 };
+  retryRefusal(account: string): void {
+    if (this.#pacer !== false) this.#buckets.set(account, { retries: this.#retriesOf(account) - 1 });
+  }
+
+  #retriesOf(account: string): number {
+    const full = this.#pacer === false ? Infinity : this.#pacer.mostRetries;
+    return this.#buckets.get(account)?.retries ?? full;
   }
 
   /**
@@ -196,6 +205,9 @@ export class WaitingTurn {
     this.#onCall?.();
   }
 }
+
+/** Accounts whose retries are counted; who is not among them has all. */
+const MOST_BUCKETS = 1_000;
 
 /** Requests that are held back at a time. */
 const MOST_HELD = 250;

@@ -213,7 +213,7 @@ describe('calls of an endpoint that is left alone', () => {
     for (let call = 0; call < 20; call += 1) health = observeStart(health, POLICY, 1e8);
     expect(resortMs(health, 1e8 + 200)).toBeGreaterThan(0);
     const resortBeside = (outliving: number): number | undefined => {
-      const admitted = admission(health, POLICY, 1e8 + 200, outliving);
+      const admitted = admission(health, POLICY, 1e8 + 200, { outliving });
       return admitted.ok ? undefined : admitted.lastResortMs;
     };
     for (let call = 20; call < 35; call += 1) {
