@@ -98,7 +98,10 @@ function withoutRefusedWord(
   if (outcome.failure.refusal === undefined) return undefined;
   if (failures.filter((one) => one.outcome.failure.refusal !== undefined).length > MOST_WORDS) return undefined;
   const admitted = admission(step);
-  return admitted.ok ? { type: 'attempt', step, waitMs: 0, isProbe: admitted.probe === true } : undefined;
+  if (admitted.ok) return { type: 'attempt', step, waitMs: 0, isProbe: admitted.probe === true };
+  // It has answered just now, whatever others have met there.
+  const isOut = admitted.cause === 'breaker' || (admitted.cause !== 'pace' && FAILURE_RULES[admitted.cause].breaks);
+  return isOut ? { type: 'attempt', step, waitMs: 0, isProbe: true, isLastResort: true } : undefined;
 }
 
 /** Words that are left out of one request, one after the other. */

@@ -198,10 +198,11 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     return ended;
   }
 
-  /** How an endpoint counts tokens: asked once, so that what is set aside for a call is what it costs in the end. */
+  /** How an endpoint counts the account's tokens: asked once, so that what is set aside for a call is what it costs in the end. */
   #tokensOf(endpoint: Endpoint): TokenCalibration | undefined {
     const known = (this.#calibrations ??= new Map());
-    if (!known.has(endpoint.id)) known.set(endpoint.id, this.services.records.record(endpoint)?.tokens);
+    const { counts } = this.services.records;
+    if (!known.has(endpoint.id)) known.set(endpoint.id, counts.of(endpoint, this.request.account.id));
     return known.get(endpoint.id);
   }
 
@@ -261,9 +262,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** The call of an endpoint that it would make. */
   #intended(endpoint: Endpoint): IntendedCall {
-    const { services, request } = this;
-    const tokens = likelyTokens(services, request, endpoint);
-    return { tokens, promisedAt: this.#waits?.promised, account: request.account.id };
+    const { id: account } = this.request.account;
+    return { tokens: likelyTokens(this.services, this.request, endpoint), promisedAt: this.#waits?.promised, account };
   }
 
   /** Makes one call, and perhaps a second one beside it: gives the answer, or undefined when none came. */

@@ -236,15 +236,23 @@ function learnFrom(
   const declaredUsd = usd === undefined || costParts !== undefined ? undefined : declaredCost(endpoint, sent, usage);
   if (usd !== undefined && declaredUsd !== undefined && declaredUsd > 0)
     records.charged(endpoint, usd / declaredUsd, now);
-  if (!isTextCounted(sent, usage) || !records.wantsTokens(endpoint, now)) return;
-  records.reported(endpoint, likelyPromptTokens(sent), usage.prompt_tokens);
+  if (!isTextCounted(sent, usage)) return;
+  const { counts } = records;
+  const { id } = sent.account;
+  const [forAll, forAccount] = [records.wantsTokens(endpoint, now), counts.wants(endpoint, id, now)];
+  if (!forAll && !forAccount) return;
+  const estimated = likelyPromptTokens(sent);
+  if (forAll) records.reported(endpoint, estimated, usage.prompt_tokens);
+  if (forAccount) counts.reported(endpoint, id, { estimated, reported: usage.prompt_tokens }, now);
 }
 
 /** What an answer to a request of nothing but text costs by the declared price; undefined where something else counts. */
 function declaredCost(endpoint: Endpoint, sent: RoutedRequest, usage: Usage): number | undefined {
   if (sent.operation !== 'chat' || sent.needs.inputModalities.length > 0 || usage.estimated === true) return undefined;
   const { prompt_tokens: prompt, completion_tokens: answer, prompt_tokens_details: details } = usage;
-  if (details?.cache_write_tokens) return undefined;
+  // What costs something besides tokens says nothing of their price: fields of the client, searches, choices.
+  const isPlain = Object.keys(sent.extra).length === 0 && usage.server_tool_use === undefined;
+  if (!isPlain || sent.needs.parameters.includes('web_search_options') || details?.cache_write_tokens) return undefined;
   return expectedCost(requestRates(endpoint, sent), { prompt, answer }, details?.cached_tokens ?? 0, 1);
 }
 

@@ -40,6 +40,7 @@ import type { CallEnding, EndpointLoad, KnownEndpoints, RunningCall } from './en
 import type { HealthListener, IntendedCall, RecordPolicies, RecordsOptions, StartedCall } from './record-policies.ts';
 import { isBlamed, type RequestFailures } from './request-failures.ts';
 import { KnownRefusals } from './known-refusals.ts';
+import { TokenCounts } from './token-counts.ts';
 import { UsualTimes } from './usual-times.ts';
 
 /** What this process knows of every endpoint it has called. The folds are pure; this holds their latest state. */
@@ -60,14 +61,17 @@ export class EndpointRecords {
   readonly #onChange: HealthListener;
   /** What endpoints have refused. */
   readonly refusals: KnownRefusals;
+  /** How endpoints count tokens of each account. */
+  readonly counts: TokenCounts;
 
   constructor(
     known: KnownEndpoints,
     { health, adaptive, pacer, hangDetection }: RecordPolicies,
     environment: Environment,
-    { onChange = () => {}, refusals = new KnownRefusals() }: RecordsOptions = {},
+    { onChange = () => {}, refusals = new KnownRefusals(), counts = new TokenCounts() }: RecordsOptions = {},
   ) {
     this.refusals = refusals;
+    this.counts = counts;
     this.#onChange = onChange;
     this.#known = known;
     this.#policy = health;
@@ -85,6 +89,7 @@ export class EndpointRecords {
     const others = new EndpointRecords(this.#known, policies, this.#environment, {
       onChange,
       refusals: this.refusals,
+      counts: this.counts,
     });
     others.#times = this.#times.under(others.#adaptive);
     return others;

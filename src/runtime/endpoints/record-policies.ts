@@ -5,6 +5,7 @@ import type { PacerPolicy } from '../../core/selection/adaptive/pacer.ts';
 import type { AdaptivePolicy } from '../../core/selection/adaptive/policy.ts';
 import type { HangDetectionPolicy } from '../../core/selection/adaptive/hang-detection.ts';
 import type { KnownRefusals } from './known-refusals.ts';
+import type { TokenCounts } from './token-counts.ts';
 import type { EndpointLoad } from './endpoint-load.ts';
 import type { ReportedLimits } from '../../contracts/provider.ts';
 
@@ -47,4 +48,6 @@ export interface RecordsOptions {
   readonly onChange?: HealthListener | undefined;
   /** What endpoints have refused. Default: nothing yet. */
   readonly refusals?: KnownRefusals | undefined;
+  /** How endpoints count tokens of each account. Default: unknown yet. */
+  readonly counts?: TokenCounts | undefined;
 }
