@@ -69,10 +69,10 @@ const chat = (content: string, more: object = {}): CallInit => ({
   body: { model: 'acme/one', messages: [{ role: 'user', content }], ...more },
 });
 
-const NAMES = [
-  ...['temperature', 'top_p', 'seed', 'stop', 'logprobs', 'max_tokens', 'store', 'safe_prompt', 'reasoning_effort'],
-  ...['logit_bias', 'parallel_tool_calls', 'user', 'metadata', 'response_format', 'tools', 'service_tier'],
-];
+const NAMES =
+  'temperature top_p seed stop logprobs max_tokens store safe_prompt reasoning_effort logit_bias parallel_tool_calls user metadata response_format tools service_tier'.split(
+    ' ',
+  );
 const FIELDS = {
   temperature: 1,
   top_p: 0.3,

@@ -84,13 +84,13 @@ export async function observe(schedule: readonly ObservedCall[], seed: number, i
   }
 
   async function done<Value>(work: Promise<Value>): Promise<Value> {
-    let isOver = false;
-    const end = (): void => void (isOver = true);
+    const state = { isOver: false };
+    const end = (): void => void (state.isOver = true);
     work.then(end, end);
     // What takes no time of the clock may take turns of the process.
-    for (let step = 0; step < 200 && !isOver; step += 1) {
-      for (let turn = 0; turn < 6 && !isOver; turn += 1) await environment.settle();
-      if (!isOver) await environment.advance(100);
+    for (let step = 0; step < 200 && !state.isOver; step += 1) {
+      for (let turn = 0; turn < 6 && !state.isOver; turn += 1) await environment.settle();
+      if (!state.isOver) await environment.advance(100);
     }
     return work;
   }
