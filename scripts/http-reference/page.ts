@@ -1,6 +1,6 @@
 import { type OperationExample, EXAMPLES } from '../../src/http/openapi/examples.ts';
 import type { OpenApiDocument } from '../../src/http/openapi/text.ts';
-import { isCatalog, matchRoute, type HttpOperation, scopeOf } from '../../src/http/routes.ts';
+import { isCatalog, matchRoute, type HttpOperation, scopesFor } from '../../src/http/routes.ts';
 
 interface Parameter {
   readonly name: string;
@@ -82,7 +82,7 @@ function callersOf(operation: HttpOperation): string {
   if (operation.name === 'openapi' || isCatalog(operation)) return 'anybody';
   if (operation.name === 'generation') return 'the account that made the request, and management keys,';
   if (operation.name === 'key_current') return 'any key';
-  return `keys with the scope ${scopeOf(operation) ?? 'inference'}`;
+  return `keys with the scope ${(scopesFor(operation) ?? ['inference']).join(' or ')}`;
 }
 
 function capital(text: string): string {

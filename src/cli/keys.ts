@@ -72,7 +72,7 @@ Prints the key, this once: what is stored is its hash.
 
   --account <id>   Account that the key belongs to
   --name <text>    A name to show. Default: the id of the account
-  --scope <scope>  inference or management; may be given twice. Default: inference
+  --scope <scope>  inference, management or operator; may be repeated. Default: inference
   --limit <usd>    What may be spent with the key, in US dollars. Default: no limit
   --limit-reset <period>  daily, weekly or monthly. Default: never
   --expires <time> As 2027-01-01T00:00:00Z. Default: never

@@ -24,7 +24,7 @@ import { parse } from '../platform/json.ts';
 const EXPORT_USAGE = `[options]
 
 Writes the records of a ledger, one per line: what was decided about each request, what became of it and what it cost.
-Reads the ledger of a server, page by page, with a management key; or, with --config, the store that the option
+Reads the ledger of a server, page by page, with an operator or management key; or, with --config, the store that the option
 ledger of a configuration names.
 
   --format <form>  jsonl, or csv for spreadsheets. Default: jsonl

@@ -17,7 +17,10 @@ export interface Credentials {
  */
 export interface Authenticate {
   (credentials: Credentials): MaybePromise<Account | undefined>;
-  /** How many accounts there can be. One alone may have everything that accounts share. Default: unknown, so several. */
+  /**
+   * How many accounts there can be. One alone may have everything that accounts share, and its keys with
+   * the scope `management` operate the router, too. Default: unknown, so several.
+   */
   readonly accounts?: number | undefined;
   /** Where keys are stored: their management, which clients with the scope `management` reach at `/keys`. */
   readonly keys?: KeyManagement | undefined;

@@ -20,6 +20,8 @@ export interface StoredKey {
   readonly updatedAt: number;
   /** Epoch milliseconds from which on it is refused. Absent for one without an end. */
   readonly expiresAt?: number | undefined;
+  /** Hash of the key that took its place when it was rotated. While that one is there, it is not rotated again. */
+  readonly successor?: string | undefined;
   /** Counts the changes of the key, from 0: one that was based on an older revision is not written. */
   readonly revision: number;
 }

@@ -314,6 +314,8 @@ export interface LedgerAttempt {
   readonly outcome: 'ok' | FailureKind;
   /** Of the provider where it answered with one, otherwise the one that stands for the outcome. */
   readonly status: number;
+  /** Where a call went that failed: scheme, host and path. Absent where its provider does not say it. */
+  readonly provider_url?: string | undefined;
   /** What the provider reported, also of a call that failed. */
   readonly usage?: LedgerUsage | undefined;
   /** What was charged for it. Absent for nothing, and where it is unknown. */

@@ -28,13 +28,13 @@ export type { LedgerDecision, LedgerPreferences, LedgerTarget } from './ledger-d
  *
  * Served over HTTP, below the base path of a mount:
  * - `GET /generation?id=gen-…`: one generation in the format of the hosted service (gaps 10), for its own account or
- *   with the scope `management`; anybody else gets the same 404 as for an unknown id.
+ *   with the scope `operator`; anybody else gets the same 404 as for an unknown id.
  * - `GET /ledger?after=&limit=&order=&format=jsonl|csv` and the filters of {@link LedgerFilter} (`account`, `model`,
  *   `provider`, `endpoint`, `called`, `error`, `session`, `batch`, `stream`, `longer_than_ms`, `tag=name:value`,
- *   `from`, `to`), with the scope `management`. JSON lines are records as they are here. The header `X-Next-Cursor`
+ *   `from`, `to`), with the scope `operator` for all accounts, or `management` for its own. JSON lines are records as they are here. The header `X-Next-Cursor`
  *   says where to go on; it is absent on the last page.
- * - `GET /ledger/costs?by=model|account|tag|day|provider|endpoint&tag=name&from=&to=&account=`, with the scope
- *   `management`: `{ "object": "list", "data": LedgerCost[], "total": LedgerCost }`.
+ * - `GET /ledger/costs?by=model|account|tag|day|provider|endpoint&tag=name&from=&to=&account=`, with the same
+ *   scopes: `{ "object": "list", "data": LedgerCost[], "total": LedgerCost }`.
  */
 export interface Ledger {
   /**

@@ -1,13 +1,14 @@
 /** Authenticates a call and checks the scope of its key. */
 import type { AnonymousCallers, Authenticate, Credentials } from '../contracts/authenticate.ts';
 import type { Cors } from '../config/router.ts';
-import { type Account, ANONYMOUS, hasScope, type Scope } from '../contracts/account.ts';
+import { type Account, ANONYMOUS, ANONYMOUS_ANYWHERE, hasScope, type Scope } from '../contracts/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { Environment } from '../platform/environment.ts';
 import type { MaybePromise } from '../platform/wait.ts';
 import { type EventHub, warn } from '../runtime/events/events.ts';
 import type { CallOrigin } from '../contracts/exchange.ts';
 import { isLocalCaller } from './local-caller.ts';
+import { INFERENCE } from './scopes.ts';
 
 /** What authorisation depends on: the part of a router's internals that it uses. */
 interface AuthorizeOptions {
@@ -27,32 +28,44 @@ const AUTHENTICATE_TIMEOUT_MS = 10_000;
 /**
  * Finds out who calls and whether it may (contract: authentication).
  *
- * @param scope - What its key must be for; undefined where any key will do.
+ * @param scopes - What its key must be for, one of several; undefined where any key will do.
  * @param onForbidden - Told whose key it is that has not got the scope.
  * @throws {@link RouterError} 401 without valid credentials, 403 without the scope, 503 when the check itself fails.
  */
 export function authorize(
   call: CallOrigin,
-  scope: Scope | undefined,
+  scopes: readonly Scope[] | undefined,
   options: AuthorizeOptions,
   onForbidden?: (account: Account) => void,
 ): MaybePromise<Account> {
   const { authenticate } = options.config;
-  if (authenticate === undefined) return anonymous(call, options.config);
+  if (authenticate === undefined) return anonymous(call, scopes, options.config);
   const key = keyOf(call);
   const admit = (account: Account | undefined): Account => {
     if (account === undefined) throw unauthenticated(key);
-    if (scope === undefined || hasScope(account, scope)) return account;
-    onForbidden?.(account);
-    throw forbidden(scope);
+    const found = authenticate.accounts === 1 ? alsoOperator(account) : account;
+    if (scopes === undefined || scopes.some((scope) => hasScope(found, scope))) return found;
+    onForbidden?.(found);
+    throw forbidden(scopes);
   };
   const found = checked(authenticate, { key, header: call.header }, options);
   return found instanceof Promise ? found.then(admit) : admit(found);
 }
 
 /** Without authentication, only this machine may call: a forgotten option must not open a router to the world. */
-function anonymous(call: CallOrigin, { anonymous: who, cors }: AuthorizeOptions['config']): Account {
-  if (who === 'anybody' || (who === 'local' && isLocalCaller(call, cors))) return ANONYMOUS;
+function anonymous(
+  call: CallOrigin,
+  scopes: readonly Scope[] | undefined,
+  { anonymous: who, cors }: AuthorizeOptions['config'],
+): Account {
+  // Where everybody may call models, who calls is of interest only where more than that is asked for.
+  const isAnybody = who === 'anybody';
+  if (isAnybody && scopes === INFERENCE) return ANONYMOUS_ANYWHERE;
+  if (who !== 'nobody' && isLocalCaller(call, cors)) return ANONYMOUS;
+  if (isAnybody && (scopes === undefined || scopes.some((scope) => hasScope(ANONYMOUS_ANYWHERE, scope)))) {
+    return ANONYMOUS_ANYWHERE;
+  }
+  if (isAnybody) throw forbidden(scopes ?? INFERENCE);
   throw new RouterError({
     status: 401,
     errorType: 'authentication',
@@ -146,11 +159,18 @@ function unauthenticated(key: string | undefined): RouterError {
   return new RouterError({ status: 401, errorType: 'authentication', message });
 }
 
-function forbidden(scope: Scope): RouterError {
-  const message =
-    scope === 'management'
-      ? 'Only management keys may do this'
-      : 'This key is for management only; calling models needs an inference key';
+/** A management key of the only account there is sees nobody else's. */
+function alsoOperator(account: Account): Account {
+  const { scopes = INFERENCE } = account;
+  return scopes.includes('management') && !scopes.includes('operator')
+    ? { ...account, scopes: [...scopes, 'operator'] }
+    : account;
+}
+
+function forbidden(scopes: readonly Scope[]): RouterError {
+  const message = scopes.includes('inference')
+    ? 'This key is for management only; calling models needs an inference key'
+    : `Only ${scopes.join(' and ')} keys may do this`;
   return new RouterError({ status: 403, errorType: 'permission_denied', message });
 }
 

@@ -1,9 +1,10 @@
-import { type Account, ANONYMOUS } from '../contracts/account.ts';
+import { type Account, ANONYMOUS, ANONYMOUS_ANYWHERE, isAnonymous } from '../contracts/account.ts';
 import { RouterError } from '../protocol/router-error.ts';
 import type { Router, RouterInternals } from '../router/router.ts';
 import { warn } from '../runtime/events/events.ts';
 import { thrownPlace } from '../runtime/chat/router-errors.ts';
-import { authorize } from './authorize.ts';
+import { authorize, keyOf } from './authorize.ts';
+import { INFERENCE } from './scopes.ts';
 import type { answerBatches as AnswerBatchesFunction } from './batch-operations.ts';
 import { askingHeaders, negotiate } from './request-headers.ts';
 import { type AnswerOfModel, receive } from './body.ts';
@@ -29,7 +30,7 @@ import {
   type KeyOperation,
   type Match,
   matchRoute,
-  scopeOf,
+  scopesFor,
   type ModelOperation,
 } from './routes.ts';
 import type { RefusedRequest } from '../core/ledger/pending-record.ts';
@@ -76,7 +77,7 @@ async function replyTo(
     }
     const found = admitted(internals, operation, call);
     const account = found instanceof Promise ? await found : found;
-    if (account !== ANONYMOUS) context = { ...context, account: account.id };
+    if (!isAnonymous(account)) context = { ...context, account: account.id };
     return await perform(internals, operation, { call, account, context });
   } catch (error) {
     return failedReply(internals, context, error);
@@ -96,7 +97,17 @@ function contextOf(
   const id = `req_${environment.randomText(24)}`;
   const headers: Record<string, string> = cors === NO_CORS ? { 'x-request-id': id } : { 'x-request-id': id, ...cors };
   if (apiFormat?.requestIdHeader !== undefined) headers[apiFormat.requestIdHeader] = id;
+  if (!isForEverybody(match) || keyOf(call) !== undefined) {
+    headers['cache-control'] = 'no-store';
+    headers['x-content-type-options'] = 'nosniff';
+  }
   return { asking, spelling, wantsMetadata, apiFormat, headers };
+}
+
+/** Lists of models, and the document of the API: what everybody may see, and caches may keep. */
+function isForEverybody(match: Exclude<Match, undefined>): boolean {
+  if (match.type !== 'operation') return false;
+  return match.operation.name === 'openapi' || isCatalog(match.operation);
 }
 
 /** What a call gets that asks for nothing. */
@@ -116,11 +127,11 @@ function admitted(internals: RouterInternals, operation: AccountOperation, call:
   const { ledger, facts } = internals.services;
   const { authenticate, anonymous } = internals.config;
   // Where everybody is served, nothing is to be found out.
-  if (authenticate === undefined && anonymous === 'anybody') return ANONYMOUS;
-  const scope = scopeOf(operation);
-  if (ledger === undefined) return authorize(call, scope, internals);
+  const scopes = scopesFor(operation);
+  if (authenticate === undefined && anonymous === 'anybody' && scopes === INFERENCE) return ANONYMOUS_ANYWHERE;
+  if (ledger === undefined) return authorize(call, scopes, internals);
   let forbidden: Account | undefined;
-  const admit = () => authorize(call, scope, internals, (account) => (forbidden = account));
+  const admit = () => authorize(call, scopes, internals, (account) => (forbidden = account));
   return ledger.noting(facts, call.signal, admit, () => forbidden && refusedRequest(operation, call, forbidden));
 }
 
@@ -208,7 +219,7 @@ async function catalogReply(
 async function knownAccount(call: HttpCall, internals: RouterInternals): Promise<Account> {
   if (call.header('authorization') === undefined && call.header('x-api-key') === undefined) return ANONYMOUS;
   try {
-    return await authorize(call, 'inference', internals);
+    return await authorize(call, INFERENCE, internals);
   } catch {
     return ANONYMOUS;
   }

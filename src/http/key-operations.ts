@@ -7,7 +7,7 @@ import { type Account, hasScope, type Scope } from '../contracts/account.ts';
 import { sha256 } from '../platform/hash.ts';
 import { isJsonObject, type JsonObject } from '../protocol/json.ts';
 import { errorOf, RouterError } from '../protocol/router-error.ts';
-import { ACCOUNT } from '../options/accounts.ts';
+import { ACCOUNT, SCOPES } from '../options/accounts.ts';
 import type { Spending } from '../runtime/limits/spending.ts';
 import { keyOf } from './authorize.ts';
 import { checkContentType, errorOfBody, invalid } from './body.ts';
@@ -62,18 +62,18 @@ export async function answerKeys(
       return completeReply({ data: await Promise.all(found.map(cardOf)) }, headers);
     }
     case 'key_create': {
-      const made = await keys.create(wantedBy(account, await bodyOf(call)));
+      const made = await keys.create(wantedBy(account, await bodyOf(call), scopesOfKeys(account)));
       return { ...completeReply({ data: await cardOf(made.stored), key: made.key }, headers), status: 201 };
     }
     case 'key_retrieve':
       return completeReply({ data: await cardOf(await own(keys, operation.id, account)) }, headers);
     case 'key_update': {
-      const { hash, account: stored } = await own(keys, operation.id, account);
-      const changed = await keys.update(hash, changesBy(stored, await bodyOf(call)));
+      const { hash, account: stored } = await owned(keys, operation.id, account);
+      const changed = await keys.update(hash, changesBy(stored, await bodyOf(call), scopesOfKeys(account)));
       return completeReply({ data: await cardOf(changed) }, headers);
     }
     case 'key_rotate': {
-      const { hash } = await own(keys, operation.id, account);
+      const { hash } = await owned(keys, operation.id, account);
       const { overlap_seconds: seconds = DAY_SECONDS } = await bodyOf(call);
       if (typeof seconds !== 'number' || !(seconds >= 0 && seconds <= MOST_OVERLAP)) {
         throw wrong('overlap_seconds', `must be a number of seconds from 0 to ${MOST_OVERLAP}`);
@@ -82,7 +82,7 @@ export async function answerKeys(
       return { ...completeReply({ data: await cardOf(made.stored), key: made.key }, headers), status: 201 };
     }
     case 'key_delete': {
-      const { hash } = await own(keys, operation.id, account);
+      const { hash } = await owned(keys, operation.id, account);
       await keys.revoke(hash);
       return completeReply({ deleted: true }, headers);
     }
@@ -98,17 +98,29 @@ async function own(keys: KeyManagement, hash: string, account: Account): Promise
   return found;
 }
 
-/** A key of the account, with all that it may and may not. Provider keys are not copied to where others may read them. */
-function wantedBy(account: Account, body: JsonObject): NewKey {
-  const { keyId: _, keyBudget: __, scopes: ___, providerKeys: ____, ...shared } = account;
-  const { expiresAt, ...named } = namedBy(body);
-  return { ...named, ...(expiresAt != null && { expiresAt }), account: { ...shared, ...givenBy(body, undefined) } };
+/** A key of the account that may be changed by it: those of operators are for operators. */
+async function owned(keys: KeyManagement, hash: string, account: Account): Promise<StoredKey> {
+  const found = await own(keys, hash, account);
+  if (!hasScope(found.account, 'operator') || hasScope(account, 'operator')) return found;
+  throw errorOf(403, 'Only operator keys may change an operator key');
 }
 
-function changesBy(before: Account, body: JsonObject): KeyChanges {
+/** Scopes that a key of an account may give to others: what it may not do itself, they may not either. */
+function scopesOfKeys(account: Account): readonly Scope[] {
+  return SCOPES.filter((scope) => scope !== 'operator' || hasScope(account, scope));
+}
+
+/** A key of the account, with all that it may and may not. Provider keys are not copied to where others may read them. */
+function wantedBy(account: Account, body: JsonObject, scopes: readonly Scope[]): NewKey {
+  const { keyId: _, keyBudget: __, scopes: ___, providerKeys: ____, ...shared } = account;
+  const { expiresAt, ...named } = namedBy(body);
+  return { ...named, ...(expiresAt != null && { expiresAt }), account: { ...shared, ...givenBy(body, undefined, scopes) } };
+}
+
+function changesBy(before: Account, body: JsonObject, scopes: readonly Scope[]): KeyChanges {
   const { disabled } = body;
   if (disabled !== undefined && typeof disabled !== 'boolean') throw wrong('disabled', 'must be true or false');
-  const given = givenBy(body, before.keyBudget);
+  const given = givenBy(body, before.keyBudget, scopes);
   const changed = Object.keys(given).length > 0 && { account: { ...before, ...given } };
   return { ...namedBy(body), ...(disabled !== undefined && { disabled }), ...changed };
 }
@@ -127,8 +139,12 @@ function namedBy({ name, expires_at: expires }: JsonObject): Pick<KeyChanges, 'n
 }
 
 /** Scopes and budget of a key, as far as the body says something about them. */
-function givenBy({ limit, limit_reset: reset, scopes }: JsonObject, before: Budget | undefined): Partial<Account> {
-  const scoped = scopes === undefined ? {} : { scopes: scopesIn(scopes) };
+function givenBy(
+  { limit, limit_reset: reset, scopes }: JsonObject,
+  before: Budget | undefined,
+  allowed: readonly Scope[],
+): Partial<Account> {
+  const scoped = scopes === undefined ? {} : { scopes: scopesIn(scopes, allowed) };
   if (limit === undefined && reset === undefined) return scoped;
   if (limit != null && typeof limit !== 'number') throw wrong('limit', 'must be US dollars, or null');
   if (reset != null && (typeof reset !== 'string' || !Object.hasOwn(RESETS, reset))) {
@@ -145,12 +161,12 @@ function givenBy({ limit, limit_reset: reset, scopes }: JsonObject, before: Budg
   return { ...scoped, keyBudget };
 }
 
-function scopesIn(scopes: unknown): readonly Scope[] {
-  const known = Array.isArray(scopes) ? scopes.filter((one) => one === 'inference' || one === 'management') : [];
-  if (!Array.isArray(scopes) || known.length !== scopes.length || known.length === 0) {
-    throw wrong('scopes', 'must be a list of "inference" and "management"');
+function scopesIn(scopes: unknown, allowed: readonly Scope[]): readonly Scope[] {
+  const known = allowed.filter((scope) => Array.isArray(scopes) && scopes.includes(scope));
+  if (!Array.isArray(scopes) || known.length === 0 || scopes.some((one) => !known.includes(one as Scope))) {
+    throw wrong('scopes', `must be a list of ${allowed.map((scope) => `"${scope}"`).join(' and ')}`);
   }
-  return [...new Set(known)];
+  return known;
 }
 
 /** A key as the hosted service shows it. */

@@ -24,8 +24,8 @@ const DEFAULT_LIMIT = 100;
 const MOST = 1_000;
 
 /**
- * Answers the operations on the ledger (gaps 10). Those that show more than one account are for management keys, which
- * the caller has seen to.
+ * Answers the operations on the ledger (gaps 10). Operators see the records of all accounts, management keys
+ * those of their own.
  *
  * @throws {@link RouterError} 404 where nothing is kept, or for a generation that is not known or is another account's;
  * 400 for a bad query; 503 when the store cannot be read.
@@ -45,9 +45,9 @@ export async function answerLedger(
       case 'generation':
         return completeReply({ data: await generation(router, ledger, query, account) }, own);
       case 'ledger':
-        return await page(ledger, query, own);
+        return await page(ledger, withinAccount(ledgerQuery(query), account), own, word(query, 'format', LEDGER_FORMATS));
       case 'ledger_costs': {
-        const requested = costQuery(query);
+        const requested = withinAccount(costQuery(query), account);
         const data = await ledger.costs(requested);
         const [total = { key: 'total', ...NOTHING }] = addLines(data.map((line) => ({ ...line, key: 'total' })));
         return completeReply({ object: 'list', data, total }, own);
@@ -68,16 +68,28 @@ async function generation(
   if (id === null || id === '') throw invalid('id is required: the id of a generation, which begins with gen-');
   const record = await ledger.one(id);
   // Somebody else's is answered as one that does not exist, so that nobody learns which ids do.
-  if (record === undefined || (record.account !== account.id && !hasScope(account, 'management'))) {
+  if (record === undefined || (record.account !== account.id && !hasScope(account, 'operator'))) {
     throw notFound('There is no generation with this id, or it is not kept any more.');
   }
   const { providers } = internals.services.facts.catalog;
   return generationOf(record, (slug) => providers.get(slug)?.name ?? slug);
 }
 
-async function page(ledger: ReadableLedger, query: URLSearchParams, headers: HttpHeaders): Promise<CompleteReply> {
-  const format = word(query, 'format', LEDGER_FORMATS) ?? 'jsonl';
-  const { records, next } = await ledger.read(ledgerQuery(query));
+/** A query within what an account may see. */
+function withinAccount<Query extends { readonly account?: string | undefined }>(query: Query, account: Account): Query {
+  if (hasScope(account, 'operator')) return query;
+  if (query.account === undefined || query.account === account.id) return { ...query, account: account.id };
+  const message = 'Only operator keys may see other accounts; leave out account to see your own';
+  throw new RouterError({ status: 403, errorType: 'permission_denied', message });
+}
+
+async function page(
+  ledger: ReadableLedger,
+  query: LedgerQuery,
+  headers: HttpHeaders,
+  format: (typeof LEDGER_FORMATS)[number] = 'jsonl',
+): Promise<CompleteReply> {
+  const { records, next } = await ledger.read(query);
   const isCsv = format === 'csv';
   const lines = isCsv ? [CSV_HEAD, ...records.map(csvLine)] : records.map((record) => JSON.stringify(record));
   const end = isCsv ? '\r\n' : '\n';

@@ -41,7 +41,7 @@ export type ModelReply = CompleteReply | (StreamReply & { readonly frames: Pick<
 export const STREAM_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   // Compression and proxies would hold events back.
-  'cache-control': 'no-cache, no-transform',
+  'cache-control': 'no-store, no-transform',
   'x-accel-buffering': 'no',
 } as const;
 

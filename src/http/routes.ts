@@ -2,6 +2,7 @@
 import type { ApiFormatErrors } from '../formats/api-format.ts';
 import { API_FORMAT_ERRORS } from '../formats/errors.ts';
 import type { Scope } from '../contracts/account.ts';
+import { INFERENCE, MANAGEMENT } from './scopes.ts';
 import { percentDecoded } from '../platform/data-url.ts';
 import type { ApiFormatName } from '../protocol/api-format.ts';
 
@@ -73,12 +74,17 @@ export function isCatalog(operation: HttpOperation): operation is CatalogOperati
 }
 
 /**
- * What a key must be for. A generation may be looked at by whoever made it, and by management keys; a key by itself.
+ * What a key must be for, one of several. A generation may be looked at by whoever made it, and by operators; a key by
+ * itself.
  */
-export function scopeOf({ name }: AccountOperation): Scope | undefined {
+export function scopesFor({ name }: AccountOperation): readonly Scope[] | undefined {
   if (name === 'generation' || name === 'key_current') return undefined;
-  return name.startsWith('key_') || name === 'ledger' || name === 'ledger_costs' ? 'management' : 'inference';
+  if (name === 'ledger' || name === 'ledger_costs') return OF_LEDGER;
+  return name.startsWith('key_') ? MANAGEMENT : INFERENCE;
 }
+
+/** Management keys read the records of their account, operators those of all. */
+const OF_LEDGER: readonly Scope[] = ['management', 'operator'];
 
 const OF_CATALOG: ReadonlySet<string> = new Set(
   Object.keys({

@@ -159,11 +159,23 @@ function keyManagement(store: KeyStore, recentKeys: RecentKeys, now: () => numbe
     async rotate(hash, overlapMs = DAY_MS) {
       const before = await lookUp(hash);
       if (before === undefined) throw unknownKey();
+      if (before.successor !== undefined && (await lookUp(before.successor)) !== undefined) throw rotatedAlready();
       // It keeps the id of the old key, so that the budget of a key does not begin anew.
       const made = await add(before);
-      const endsAt = now() + overlapMs;
-      await change(hash, ({ expiresAt = Infinity }) => ({ expiresAt: Math.min(endsAt, expiresAt) }));
-      return made;
+      const { expiresAt = Infinity, revision } = before;
+      const rotated = {
+        ...before,
+        expiresAt: Math.min(now() + overlapMs, expiresAt),
+        successor: made.stored.hash,
+        updatedAt: now(),
+        revision: revision + 1,
+      };
+      // Of several at once, only one is based on what is stored: the keys of the others were never shown.
+      const isFirst = await store.replace(rotated);
+      recentKeys.forget(hash);
+      if (isFirst) return made;
+      await store.remove(made.stored.hash);
+      throw rotatedAlready();
     },
     async revoke(hash) {
       const wasThere = isHash(hash) && (await store.remove(hash));
@@ -172,6 +184,10 @@ function keyManagement(store: KeyStore, recentKeys: RecentKeys, now: () => numbe
     },
     close: async () => store.close?.(),
   };
+}
+
+function rotatedAlready(): RouterError {
+  return errorOf(409, 'This API key was rotated or changed at the same time; GET /keys shows its successor');
 }
 
 /** What a new key is made with. */

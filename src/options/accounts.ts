@@ -121,10 +121,13 @@ export const ACCOUNT_PROVIDER_KEY = {
 /** A provider key that belongs to the account ("bring your own key"). */
 export interface AccountProviderKey extends OptionsOf<typeof ACCOUNT_PROVIDER_KEY> {}
 
-/** What a key may do: call models, or read and change the account itself (contract: authentication). */
+/**
+ * What a key may do: call models; manage the keys and read the records of its own account; or operate the router, which
+ * shows what all accounts do (contract: authentication).
+ */
 export type Scope = (typeof SCOPES)[number];
 
-const SCOPES = ['inference', 'management'] as const;
+export const SCOPES = ['inference', 'management', 'operator'] as const;
 
 /** Who is calling: what `authenticate` gives, and what `apiKeys([...])` takes with each key. */
 export const ACCOUNT = {

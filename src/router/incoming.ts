@@ -1,5 +1,5 @@
 /** Reads bodies of every API format into the chat form. */
-import { ANONYMOUS } from '../contracts/account.ts';
+import { ANONYMOUS, isAnonymous } from '../contracts/account.ts';
 import { traceContextOf } from '../contracts/trace-context.ts';
 import type { OpenOptions } from './router.ts';
 import { batchGenerationId, generationId } from '../protocol/chat-result.ts';
@@ -81,10 +81,10 @@ export function requestContext(
   const { endUsers } = services;
   const { account = ANONYMOUS } = options;
   // Without an account, there is nothing to check, and one stand-in for all.
-  if (account !== ANONYMOUS) services.checkAccount(account);
+  if (!isAnonymous(account)) services.checkAccount(account);
   const { user } = said.request;
   const endUser =
-    (account === ANONYMOUS && user == null ? endUsers.ofNobody : undefined) ?? endUsers.standIn(account.id, user);
+    (isAnonymous(account) && user == null ? endUsers.ofNobody : undefined) ?? endUsers.standIn(account.id, user);
   return endUser instanceof Promise
     ? endUser.then((one) => contextOf(services, said, options, one))
     : contextOf(services, said, options, endUser);

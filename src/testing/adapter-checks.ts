@@ -112,7 +112,7 @@ export const adapterChecks: readonly AdapterCheck[] = [
       headers.get('content-type') === 'text/event-stream; charset=utf-8',
       'the content type is that of events',
     );
-    expectHolds(headers.get('cache-control') === 'no-cache, no-transform', 'cache-control is kept');
+    expectHolds(headers.get('cache-control') === 'no-store, no-transform', 'cache-control is kept');
     expectHolds(headers.get('x-accel-buffering') === 'no', 'x-accel-buffering is kept');
     expectHolds(response.text.endsWith('data: [DONE]\n\n'), 'the stream is whole');
   }),

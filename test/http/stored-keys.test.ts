@@ -252,6 +252,49 @@ describe('the management of API keys', () => {
     expect((await call(manager.key, 'POST', '/chat/completions', ask('Hello'))).status).toBe(403);
   });
 
+  it('of an operator is made and changed by operators alone', async () => {
+    const { call } = await serve({ store: memoryKeys() });
+    expect((await call(BOSS, 'POST', '/keys', { scopes: ['operator'] })).message).toBe(
+      'scopes must be a list of "inference" and "management"',
+    );
+    const beside = 'operator-key-0123456789abcdef';
+    const house = await serve({
+      store: memoryKeys(),
+      beside: apiKeys([
+        { key: beside, id: 'acme', scopes: ['management', 'operator'] },
+        { key: BOSS, id: 'acme', scopes: ['management'] },
+      ]),
+    });
+    const made = await house.call(beside, 'POST', '/keys', { scopes: ['management', 'operator'] });
+    expect(made.status).toBe(201);
+    for (const [method, path] of [
+      ['PATCH', ''],
+      ['DELETE', ''],
+      ['POST', '/rotate'],
+    ] as const) {
+      const refused = await house.call(BOSS, method, `/keys/${made.data.hash}${path}`, {});
+      expect([refused.status, refused.message]).toEqual([403, 'Only operator keys may change an operator key']);
+    }
+    expect((await house.call(BOSS, 'PATCH', `/keys/${made.data.hash}`, { scopes: ['operator'] })).status).toBe(403);
+    expect((await house.call(made.key, 'POST', `/keys/${made.data.hash}/rotate`, {})).status).toBe(201);
+  });
+
+  it.each(['memory', 'sqlite'])('has one successor, however many rotate it at once: %s', async (kind) => {
+    const folder = temporaryFolder();
+    opened.push(() => folder[Symbol.dispose]());
+    const store = kind === 'memory' ? memoryKeys() : sqliteKeys({ file: folder.file('keys.db') });
+    const { call } = await serve({ store });
+    const { data } = await call(BOSS, 'POST', '/keys', {});
+    const rotations = await Promise.all(
+      Array.from({ length: 10 }, () => call(BOSS, 'POST', `/keys/${data.hash}/rotate`, {})),
+    );
+    expect(rotations.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([
+      201,
+      ...Array.from({ length: 9 }, () => 409),
+    ]);
+    expect((await call(BOSS, 'GET', '/keys')).data).toHaveLength(2);
+  });
+
   it('has only the keys of its own account: others are not there, and say nothing', async () => {
     const { call, chat } = await serve({ store: memoryKeys() });
     const { data, key } = await call(BOSS, 'POST', '/keys', {});

@@ -52,7 +52,7 @@ describe('a stream', () => {
     expect(status).toBe(200);
     expect(headers).toMatchObject({
       'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-cache, no-transform',
+      'cache-control': 'no-store, no-transform',
       'x-accel-buffering': 'no',
       'x-generation-id': chunks[0]?.['id'],
     });

@@ -15,8 +15,8 @@ const [ADA, BOB, BOSS, MANAGER] = [
 const authenticate = apiKeys([
   { key: ADA, id: 'ada' },
   { key: BOB, id: 'bob' },
-  { key: BOSS, id: 'boss', scopes: ['inference', 'management'] },
-  { key: MANAGER, id: 'manager', scopes: ['management'] },
+  { key: BOSS, id: 'boss', scopes: ['inference', 'operator'] },
+  { key: MANAGER, id: 'manager', scopes: ['operator'] },
 ]);
 
 function routerWith(config: RouterConfig = {}): Router {
@@ -78,7 +78,40 @@ describe('GET /generation', () => {
 });
 
 describe('GET /ledger', () => {
-  it('is for management keys only, and so are the costs', async () => {
+  it('shows a management key the records of its own account, and nothing of others', async () => {
+    const tenant = 'tenant-manager-0123456789';
+    const keys = apiKeys([
+      { key: ADA, id: 'ada' },
+      { key: tenant, id: 'ada', scopes: ['management'] },
+      { key: BOB, id: 'bob' },
+    ]);
+    const router = routerWith({ authenticate: keys });
+    const own = await chat(router, ADA);
+    const other = await chat(router, BOB);
+    for (const query of ['', 'account=ada', 'order=latest', 'format=csv']) {
+      const shown = await get(router, '/ledger', tenant, query);
+      expect([shown.status, shown.text.includes(own), shown.text.includes(other)]).toEqual([200, true, false]);
+    }
+    for (const path of ['/ledger', '/ledger/costs']) {
+      const refused = await get(router, path, tenant, 'account=bob&by=account');
+      expect([refused.status, refused.error.message.includes('operator')]).toEqual([403, true]);
+    }
+    const costs = await get(router, '/ledger/costs', tenant, 'by=account');
+    expect((costs.json['data'] as { key: string }[]).map(({ key }) => key)).toEqual(['ada']);
+    expect((await get(router, '/generation', tenant, `id=${own}`)).status).toBe(200);
+    expect((await get(router, '/generation', tenant, `id=${other}`)).status).toBe(404);
+  });
+
+  it('shows the only account there is to its management key', async () => {
+    const keys = apiKeys([{ key: BOSS, id: 'solo', scopes: ['inference', 'management'] }]);
+    const router = routerWith({ authenticate: keys });
+    const id = await chat(router, BOSS);
+    const inProcess = await router.chat(ask('Another') as never, { account: { id: 'cron' } });
+    const { text } = await get(router, '/ledger', BOSS);
+    expect([text.includes(id), text.includes(inProcess.id)]).toEqual([true, true]);
+  });
+
+  it('is for management and operator keys only, and so are the costs', async () => {
     const router = routerWith();
     const id = await chat(router, ADA);
     for (const [path, query] of [

@@ -45,7 +45,7 @@ describe('a request whose price is unknown', () => {
   });
 
   it('is null in GET /generation, and counted in GET /ledger/costs', async () => {
-    const router = routerOf({ authenticate: () => ({ id: 'operator', scopes: ['management', 'inference'] }) });
+    const router = routerOf({ authenticate: () => ({ id: 'operator', scopes: ['operator', 'inference'] }) });
     const id = await say(router, 'acme/unknown');
     await say(router, 'acme/one');
     const headers = { authorization: 'Bearer key' };

@@ -24,7 +24,7 @@ interface DocumentedResponse {
 }
 
 /** Headers that say how an answer travels, and not what it is. */
-const OF_HTTP = /^(?:content-type|cache-control|x-accel-buffering|vary|access-control-.*)$/;
+const OF_HTTP = /^(?:content-type|cache-control|x-accel-buffering|x-content-type-options|vary|access-control-.*)$/;
 
 /** The neutral spelling of the name of a header, in lower case. */
 export function neutralHeader(name: string): string {

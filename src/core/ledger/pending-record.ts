@@ -61,7 +61,7 @@ export interface DraftedAttempt extends Pick<
   readonly usage?: DraftedUsage | undefined;
   readonly outcome:
     | { readonly ok: true }
-    | { readonly ok: false; readonly failure: Pick<AttemptFailure, 'kind' | 'status'> };
+    | { readonly ok: false; readonly failure: Pick<AttemptFailure, 'kind' | 'status' | 'address'> };
 }
 
 /** What a record needs of what was used. */

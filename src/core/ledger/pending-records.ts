@@ -206,6 +206,7 @@ export class PackedDrafts {
     const isPlain = refusal === undefined && kept === undefined && continued === undefined;
     things[thing++] = isPlain ? undefined : { refusal, kept, continued };
     things[thing++] = outcome.ok ? undefined : outcome.failure.kind;
+    things[thing++] = outcome.ok ? undefined : outcome.failure.address;
     numbers[number++] = outcome.ok ? Number.NaN : (outcome.failure.status ?? Number.NaN);
     things[thing++] = usage === undefined ? undefined : usage.estimated === true;
     if (usage !== undefined) {

@@ -185,8 +185,10 @@ function readAttempt(from: Reader): DraftedAttempt {
   const hedge = from.thing<boolean | undefined>();
   const seldom = from.thing<Pick<DraftedAttempt, 'refusal' | 'kept' | 'continued'> | undefined>();
   const kind = from.thing<Extract<DraftedAttempt['outcome'], { ok: false }>['failure']['kind'] | undefined>();
+  const address = from.thing<string | undefined>();
   const status = from.known();
-  const outcome = kind === undefined ? { ok: true as const } : { ok: false as const, failure: { kind, status } };
+  const outcome =
+    kind === undefined ? { ok: true as const } : { ok: false as const, failure: { kind, status, address } };
   return { step, startedAt, endedAt, firstTokenAt, chargedNanoUsd, hedge, outcome, usage: readUsage(from), ...seldom };
 }
 

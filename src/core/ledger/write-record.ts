@@ -259,6 +259,7 @@ function writeAttempt(attempt: DraftedAttempt, index: number, startedAt: number)
     end_ms: since(startedAt, attempt.endedAt),
     outcome: outcome.ok ? 'ok' : outcome.failure.kind,
     status: outcome.ok ? 200 : (outcome.failure.status ?? FAILURE_RULES[outcome.failure.kind].status),
+    ...(outcome.ok || outcome.failure.address === undefined ? {} : { provider_url: outcome.failure.address }),
     ...(usage === undefined ? {} : { usage: writeUsage(usage) }),
     ...(chargedNanoUsd === undefined
       ? { unpriced: true }

@@ -2,6 +2,7 @@
 import type { ParameterName } from '../../catalog/model.ts';
 import { type EmbeddingRequest, embeddingItems } from '../../protocol/embedding.ts';
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
+import { isGatewayField } from '../../protocol/gateway-fields.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { checkOperation, resolveTargets } from './targets.ts';
 import { objectIfGiven, policiesOf, requestedModels } from './normalize.ts';
@@ -103,6 +104,8 @@ function needsOf(request: EmbeddingRequest, survey: SurveyedInputs): NormalizedE
 
 function extraOf(request: EmbeddingRequest): JsonObject {
   const extra = Object.create(null) as Record<string, unknown>;
-  for (const [name, value] of Object.entries(request)) if (!KNOWN.has(name)) extra[name] = value;
+  for (const [name, value] of Object.entries(request)) {
+    if (!KNOWN.has(name) && !isGatewayField(name)) extra[name] = value;
+  }
   return extra as JsonObject;
 }

@@ -1,6 +1,7 @@
 /** Request normalization: `normalizeChatRequest` turns a checked body into the one form behind it. */
 import { CHAT_FIELDS, type ChatRequest, type ServiceTier } from '../../protocol/chat-request.ts';
 import { type Checked, failed, faultAt } from '../../protocol/fault.ts';
+import { gatewayFieldsLeftOut, isGatewayField } from '../../protocol/gateway-fields.ts';
 import { isJsonObject, type JsonObject } from '../../protocol/json.ts';
 import type { Message } from '../../protocol/message.ts';
 import { MAX_SERVER_TOOL_STEPS } from '../../protocol/limits.ts';
@@ -105,6 +106,7 @@ export function normalizeChatRequest(
     batched: context.batch,
     anthropicBetas: context.anthropicBeta === undefined ? undefined : betas(context.anthropicBeta),
     extra: input.extra,
+    adjustments: input.adjustments,
     applied,
     within: context.within,
     traceContext: context.traceContext,
@@ -138,11 +140,11 @@ function namesSession({ session_id: id, prompt_cache_key: key, user }: ChatReque
 }
 
 /** What the model gets, and fields that only some provider understands. */
-type ModelInput = Asking & Pick<NormalizedRequest, 'serverTools' | 'extra'>;
+type ModelInput = Asking & Pick<NormalizedRequest, 'serverTools' | 'extra' | 'adjustments'>;
 
 function modelInput(request: ChatRequest, messages: readonly Message[]): ModelInput {
   const { functions, server } = request.tools == null ? NO_TOOLS : sortTools(request.tools);
-  const { parameters, extra } = collectFields(request);
+  const { parameters, extra, adjustments } = collectFields(request);
   return {
     messages,
     parameters,
@@ -153,6 +155,7 @@ function modelInput(request: ChatRequest, messages: readonly Message[]): ModelIn
     reasoning: namesReasoning(request) ? normalizeReasoning(request) : undefined,
     outputModalities: request.modalities ?? undefined,
     extra,
+    adjustments,
   };
 }
 
@@ -274,22 +277,35 @@ const KNOWN: ReadonlyMap<string, boolean> = new Map<string, boolean>([
  * Collects the parameters that were set, and the fields that only some provider understands. What was left out stays
  * out: no default is ever put in its place.
  */
-function collectFields(request: ChatRequest): { readonly parameters: RequestParameters; readonly extra: JsonObject } {
+function collectFields(
+  request: ChatRequest,
+): { readonly parameters: RequestParameters } & Pick<ModelInput, 'extra' | 'adjustments'> {
   const parameters: Copied & Record<string, unknown> = {};
   let extra: Record<string, unknown> | undefined;
+  let leftOut: string[] | undefined;
   for (const name in request) {
     const isCopied = KNOWN.get(name);
     if (isCopied === false) continue;
     const value = request[name as keyof ChatRequest];
-    if (isCopied === undefined) (extra ??= Object.create(null) as Record<string, unknown>)[name] = value;
-    else if (value != null) parameters[name] = value;
+    if (isCopied === undefined) {
+      if (isGatewayField(name)) (leftOut ??= []).push(name);
+      else (extra ??= Object.create(null) as Record<string, unknown>)[name] = value;
+    } else if (value != null) parameters[name] = value;
   }
   const limit = request.max_completion_tokens ?? request.max_tokens;
   if (limit != null) parameters['max_completion_tokens'] = limit;
   if (request.stop != null && request.stop.length > 0) {
     parameters['stop'] = typeof request.stop === 'string' ? [request.stop] : request.stop;
   }
-  return { parameters, extra: (extra ?? NONE) as JsonObject };
+  if (extra !== undefined && isJsonObject(extra['extra_body'])) {
+    const kept = Object.entries(extra['extra_body']).filter(([name]) => !isGatewayField(name));
+    extra['extra_body'] = Object.fromEntries(kept);
+  }
+  return {
+    parameters,
+    extra: (extra ?? NONE) as JsonObject,
+    adjustments: leftOut && [gatewayFieldsLeftOut(leftOut)],
+  };
 }
 
 const NONE: JsonObject = Object.freeze({});

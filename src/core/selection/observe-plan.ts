@@ -48,8 +48,8 @@ export function planObserved(request: RoutedRequest, world: World): RoutePlan {
     if (record !== undefined) states.push(observedState(endpoint, record, when, timings?.get(endpoint)));
   }
   const seen = { now, roll, served, prompts, usualAnswerTokens, promptRatio, states, admissions: admissions ?? NONE };
-  const { requested, applied, steps, rejected, origins } = plan;
-  return { requested, applied, steps, rejected, origins, seen };
+  const { requested, applied, adjustments, native, steps, rejected, origins } = plan;
+  return { requested, applied, adjustments, native, steps, rejected, origins, seen };
 }
 
 const NONE: readonly ObservedAnswer[] = [];

@@ -1,5 +1,6 @@
 /** Decides whether a Messages body may go to an endpoint as it came, and writes it. */
 import { parametersLackedBy } from '../../catalog/lacked-parameters.ts';
+import { isGatewayField } from '../../protocol/gateway-fields.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { MessagesRequest, MessagesTurn } from './protocol/messages-request.ts';
 import { isRouterTool } from './protocol/tool.ts';
@@ -65,7 +66,7 @@ function changesRequest(entry: unknown, routing: ReadonlySet<string>): boolean {
 export function nativeBody(request: MessagesRequest): JsonObject {
   const body: Record<string, JsonValue | undefined> = {};
   for (const name in request) {
-    if (!ROUTING_FIELDS.has(name)) body[name] = request[name] as JsonValue | undefined;
+    if (!ROUTING_FIELDS.has(name) && !isGatewayField(name)) body[name] = request[name] as JsonValue | undefined;
   }
   body['messages'] = nativeMessages(request.messages) as unknown as JsonValue;
   const user = request.metadata?.user_id;

@@ -1,4 +1,5 @@
 /** Translates bodies of `POST /responses` into the chat form. */
+import { isGatewayField } from '../../protocol/gateway-fields.ts';
 import { type Checked, failed, faultAt, passed } from '../../protocol/fault.ts';
 import type { JsonObject, JsonValue } from '../../protocol/json.ts';
 import type { RequestLimits } from '../../protocol/limits.ts';
@@ -93,7 +94,9 @@ export function toChat(
 }
 
 function nativeBody(request: ResponsesRequest): JsonObject {
-  const kept = Object.entries(request).filter(([name, value]) => value != null && !ROUTING.has(name));
+  const kept = Object.entries(request).filter(
+    ([name, value]) => value != null && !ROUTING.has(name) && !isGatewayField(name),
+  );
   return Object.fromEntries(kept) as JsonObject;
 }
 

@@ -31,7 +31,7 @@ const OPTIONS: OptionShape<InspectorOptions> = { allow: callable, content: boole
  * below `<base>/inspector`. It shows no prompts and no answers, unless `content` says so.
  *
  * Who may see it: whom the host's own check lets in; clients on this machine, as long as the router has no
- * `authenticate` and is not in production; otherwise callers with an API key that has the scope `management`.
+ * `authenticate` and is not in production; otherwise callers with an API key that has the scope `operator`.
  *
  * Nothing of it is loaded before it is requested, and it listens to the router only while a page is open.
  *

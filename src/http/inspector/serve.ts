@@ -14,6 +14,7 @@ import { coldList, costList, ledgerPage, recordPage, requestPage } from './reque
 import { filterOf, rowFilter } from './live-row.ts';
 import type { ContentView, InspectorFacts } from './wire.ts';
 import { authorize } from '../authorize.ts';
+import { OPERATOR } from '../scopes.ts';
 import { isLocalCaller } from '../local-caller.ts';
 import { warn } from '../../runtime/events/events.ts';
 import type { MaybePromise } from '../../platform/wait.ts';
@@ -192,7 +193,7 @@ function nothingHere(): RouterError {
 
 /**
  * Lets in whoever may see requests of all accounts: by the host's own check, from this machine where the router has no
- * authentication (`allowAnonymous` is about models, and does not open this), or by a key with the scope `management`.
+ * authentication (`allowAnonymous` is about models, and does not open this), or by a key with the scope `operator`.
  *
  * @throws {@link RouterError} 401 or 403 for everybody else.
  */
@@ -204,7 +205,7 @@ async function admit(
   if (allow !== undefined && (await isAllowed(internals, call, allow))) return;
   const { authenticate, anonymous, cors } = internals.config;
   if (authenticate !== undefined) {
-    await authorize(call, 'management', internals);
+    await authorize(call, OPERATOR, internals);
     return;
   }
   if (anonymous !== 'nobody' && isLocalCaller(call, cors)) return;
@@ -213,7 +214,7 @@ async function admit(
     errorType: 'authentication',
     message:
       'The inspector answers this machine only, and none behind a proxy. For others, give createRouter authenticate, ' +
-      'and use a key with the scope management; or give inspector() a check of your own: allow.',
+      'and use a key with the scope operator; or give inspector() a check of your own: allow.',
   });
 }
 
@@ -254,7 +255,7 @@ export interface InspectorOptions {
   /**
    * True: the page shows prompts and answers of the last 200 chat requests that were answered. They are kept in the
    * memory of this process and nowhere else, and are shown to clients on this machine, where the router has no
-   * `authenticate`, and to API keys with the scope `management`: whom `allow` lets in does not see them. Default false:
+   * `authenticate`, and to API keys with the scope `operator`: whom `allow` lets in does not see them. Default false:
    * nothing of them is kept.
    */
   readonly content?: boolean | undefined;

@@ -1,4 +1,5 @@
 /** Documents the operations on API keys and the ledger. */
+import { SCOPES } from '../../options/accounts.ts';
 import { COST_KEYS, LEDGER_FORMATS } from '../ledger-operations.ts';
 import type { KeyOperation, LedgerOperation } from '../routes.ts';
 import type { Parameter } from './parameters.ts';
@@ -10,7 +11,7 @@ const TIME = { type: 'string', format: 'date-time' } as const;
 const HASH = { ...TEXT, pattern: '^[0-9a-f]{64}$' } as const;
 const LIMIT = { type: ['number', 'null'], minimum: 0 } as const;
 const RESET = { enum: ['daily', 'weekly', 'monthly', null] } as const;
-const SCOPES = { type: 'array', items: { enum: ['inference', 'management'] }, minItems: 1 } as const;
+const KEY_SCOPES = { type: 'array', items: { enum: SCOPES }, minItems: 1 } as const;
 
 /** Query of `GET /keys`. */
 const KEYS_QUERY = [
@@ -62,7 +63,7 @@ const CARD = {
     label: { ...TEXT, description: 'The beginning and the end of the key.' },
     disabled: { type: 'boolean' },
     ...AMOUNTS,
-    scopes: SCOPES,
+    scopes: KEY_SCOPES,
     created_at: TIME,
     updated_at: TIME,
     expires_at: { type: ['string', 'null'], format: 'date-time' },
@@ -85,7 +86,7 @@ const FIELDS = {
   name: { ...TEXT, minLength: 1, maxLength: 200 },
   limit: LIMIT,
   limit_reset: RESET,
-  scopes: SCOPES,
+  scopes: KEY_SCOPES,
   expires_at: { type: ['string', 'null'], format: 'date-time' },
 };
 
@@ -273,7 +274,7 @@ export const LEDGER_OPERATIONS: Readonly<Record<LedgerOperation['name'], Documen
     path: '/generation',
     operation: {
       operationId: 'getGeneration',
-      summary: 'The record of one generation in the ledger. For its own account, or with a management key.',
+      summary: 'The record of one generation in the ledger. For its own account, or with an operator key.',
       parameters: [
         { name: 'id', in: 'query', required: true, description: 'Id of the generation.', schema: GENERATION_ID },
       ],
@@ -288,7 +289,7 @@ export const LEDGER_OPERATIONS: Readonly<Record<LedgerOperation['name'], Documen
     path: '/ledger',
     operation: {
       operationId: 'readLedger',
-      summary: 'Records of requests of all accounts, as JSON lines or CSV. With a management key.',
+      summary: 'Records of requests as JSON lines or CSV: of all accounts with an operator key, of its own account with a management key.',
       parameters: LEDGER_QUERY,
       responses: {
         200: lines('Records, one a line.', ['application/jsonl', 'text/csv']),
@@ -301,7 +302,7 @@ export const LEDGER_OPERATIONS: Readonly<Record<LedgerOperation['name'], Documen
     path: '/ledger/costs',
     operation: {
       operationId: 'sumCosts',
-      summary: 'What requests of all accounts cost, in nano-dollars (10⁻⁹ USD, as integers). With a management key.',
+      summary: 'What requests cost, in nano-dollars (10⁻⁹ USD, as integers): those of all accounts with an operator key, of its own account with a management key.',
       parameters: COSTS_QUERY,
       responses: { 200: describedResponse('Sums, and their total.', COSTS), ...errors(LEDGER_ERRORS, 'Error') },
     },

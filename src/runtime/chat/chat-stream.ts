@@ -9,7 +9,7 @@ import type { JsonObject } from '../../protocol/json.ts';
 import type { RouterMetadata } from '../../protocol/metadata.ts';
 import { PENDING, Pollable, pollable, type Polled, soon } from '../../platform/wait.ts';
 import { announceAnswer, announceRequest } from '../events/announce.ts';
-import { CALLER_GONE, errorOfBrokenStream, errorOfUnknown, withContext } from './router-errors.ts';
+import { CALLER_GONE, errorOfBrokenStream, errorOfUnknown, shownTo, withContext } from './router-errors.ts';
 import type { RuntimeServices } from './services.ts';
 import { settleError, settleResult } from './settle.ts';
 import { type AttemptFailure, failure as failureOf } from '../../contracts/failure.ts';
@@ -315,7 +315,7 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
       return settleError(this.#services, this.#execution, CALLER_GONE, 'content');
     }
     const context = this.#errorContext();
-    const error = withContext(errorOfBrokenStream(attempt as FailedAttempt, context), context);
+    const error = withContext(errorOfBrokenStream(shownTo(this.#execution.request.account, attempt as FailedAttempt), context), context);
     this.#error = error;
     settleError(this.#services, this.#execution, error, 'content');
   }

@@ -3,6 +3,7 @@ import { RouterError, type RouterErrorOptions } from '../../protocol/router-erro
 import type { RequestFault } from '../../protocol/fault.ts';
 import type { JsonObject } from '../../protocol/json.ts';
 import { type AttemptFailure, FAILURE_RULES } from '../../contracts/failure.ts';
+import { type Account, hasScope } from '../../contracts/account.ts';
 import type { FailedAttempt } from '../../core/fallback/attempt.ts';
 
 /** What every error of a request has beside what went wrong. */
@@ -93,6 +94,15 @@ export function withContext(error: RouterError, context: RequestContext): Router
     retryAfterMs,
     retryable,
   });
+}
+
+/**
+ * An attempt as the client of an account may hear of it: where a provider is in our network is for operators.
+ */
+export function shownTo(account: Account, attempt: FailedAttempt): FailedAttempt {
+  const { failure } = attempt.outcome;
+  if (failure.address === undefined || hasScope(account, 'operator')) return attempt;
+  return { ...attempt, outcome: { ...attempt.outcome, failure: { ...failure, address: undefined } } };
 }
 
 /** What a provider says about our key or balance is not the caller's business. */

@@ -9,7 +9,7 @@ import type { LatelyEnded } from '../../core/fallback/outcomes.ts';
 import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
 import { RouterError } from '../../protocol/router-error.ts';
 import type { JsonObject } from '../../protocol/json.ts';
-import { detailsOf, type RoutingContext, isPrivate } from './router-errors.ts';
+import { detailsOf, type RoutingContext, isPrivate, shownTo } from './router-errors.ts';
 import { type AttemptFailure, FAILURE_RULES } from '../../contracts/failure.ts';
 import { mismatchError } from '../../core/fallback/named-fault.ts';
 import type { Attempt, FailedAttempt } from '../../core/fallback/attempt.ts';
@@ -31,10 +31,10 @@ export function errorOfStop(stopped: StoppedRequest, reason: GiveUpReason, conte
   const { request, plan, catalog, attempts, admission, lately, docsUrl } = stopped;
   if (plan.steps.length === 0) return errorOfNoRoute(explainNoRoute(plan, request, docsUrl, catalog), context);
   if (attempts.length === 0 && reason === 'exhausted') {
-    return errorOfAttempts(coolingError(plan, admission, lately, docsUrl), context);
+    return errorOfAttempts(coolingError(plan, admission, lately, docsUrl), request, context);
   }
   const { allowFallbacks } = request.preferences;
-  return errorOfAttempts(finalError(plan, attempts, reason, { allowFallbacks, docsUrl }), context);
+  return errorOfAttempts(finalError(plan, attempts, reason, { allowFallbacks, docsUrl }), request, context);
 }
 
 /** The error for a request that no endpoint can serve. */
@@ -43,8 +43,9 @@ function errorOfNoRoute(noRoute: NoRoute, context: RoutingContext): RouterError 
 }
 
 /** The error for a request whose attempts all failed. */
-function errorOfAttempts(error: FinalError, context: RoutingContext): RouterError {
-  const { attempt, previous, ...rest } = error;
+function errorOfAttempts(error: FinalError, { account }: RoutedRequest, context: RoutingContext): RouterError {
+  const { attempt: last, previous, ...rest } = error;
+  const attempt = last && shownTo(account, last);
   if (error.status === 500) return masked(context);
   return new RouterError({
     ...context,
@@ -84,6 +85,5 @@ function summaryOf({ step, outcome: { failure } }: FailedAttempt): JsonObject {
     provider: step.endpoint.provider,
     code: failure.kind,
     status: failure.status ?? FAILURE_RULES[failure.kind].status,
-    ...(failure.address === undefined ? {} : { provider_url: failure.address }),
   };
 }
