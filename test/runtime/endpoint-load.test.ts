@@ -22,6 +22,7 @@ describe('the calls under way at an endpoint', () => {
             spared: 0,
             work: 0,
             mostWork: 0,
+            isAccepted: false,
           };
           load.waiting(call);
           calls.push({ call, end: () => load.waited(call, 'answered', 0) });

@@ -159,15 +159,15 @@ describe('when everybody is cooling down', () => {
     const first = ask(bench);
     await bench.environment.settle();
     expect(first.outcome && statusOf(first.outcome)).toBe(503);
-    await bench.environment.advance(10_000);
+    await bench.environment.advance(5_000);
     const before = bench.stubs.calls.length;
     const second = ask(bench, { metadata: true });
     await bench.environment.settle();
     if (second.outcome === undefined) throw new Error('must not wait');
     expect(errorOf(second.outcome)).toMatchObject({
       status: 503,
-      retryAfterMs: 80_000,
-      availability: { code: 'temporarily_unavailable', retryable: true, retry_after: 80 },
+      retryAfterMs: 85_000,
+      availability: { code: 'temporarily_unavailable', retryable: true, retry_after: 85 },
     });
     expect(metadataOf(second.outcome)?.attempt).toBe(0);
     expect(bench.stubs.calls).toHaveLength(before);

@@ -15,7 +15,7 @@ async function known() {
   const endpoint = { id: 'one/model', model: 'model' } as Endpoint;
   const waitingAt = (load: EndpointLoad): RunningCall => {
     const startedAt = environment.now();
-    const call = {
+    const call: RunningCall = {
       startedAt,
       kind: 'whole',
       patience: 1,
@@ -26,7 +26,8 @@ async function known() {
       spared: 0,
       work: 0,
       mostWork: 0,
-    } as const;
+      isAccepted: false,
+    };
     load.waiting(call);
     return call;
   };

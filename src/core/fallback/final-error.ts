@@ -126,7 +126,11 @@ export function coolingError(
   docsUrl: string,
 ): FinalError {
   const waits = plan.steps.map((step) => admission(step)).filter((one) => !one.ok);
-  const retryAfterMs = smallest(waits.map((one) => Math.min(one.waitMs, one.lastResortMs ?? Infinity))) ?? 0;
+  // What is let through before its time finds out something, and is no advice.
+  const again = waits.map(({ waitMs, asked, lastResortMs = Infinity }) =>
+    asked === true ? waitMs : Math.min(waitMs, lastResortMs),
+  );
+  const retryAfterMs = smallest(again) ?? 0;
   // Endpoints that are out would not help: what is in the way is the rate of the others.
   const limited =
     waits.some((one) => one.cause === 'pace') ||

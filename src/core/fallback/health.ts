@@ -2,6 +2,7 @@
 import { DEFAULT_ADAPTIVE_POLICY } from '../selection/adaptive/policy.ts';
 import { admits, type Breaker, type BreakerPolicy, CLOSED_BREAKER, ended, started, tripped } from './breaker.ts';
 import { type AttemptFailure, FAILURE_RULES } from '../../contracts/failure.ts';
+import { answersStill, type Cooldown, cooldownAfter, cooldownOf, isOver } from './cooldown.ts';
 import {
   conditionAfter,
   counted,
@@ -13,17 +14,14 @@ import {
   type OutcomeCounts,
   uptimeOf,
 } from './outcomes.ts';
-
-/** Time in which an endpoint is left alone, because it said so or because our key does not work there. */
-export interface Cooldown {
-  readonly since: number;
-  readonly until: number;
-  readonly cause: AttemptFailure['kind'];
-  /** True when the provider said for how long. */
-  readonly asked?: boolean | undefined;
-  /** Id of the account that it concerns alone, because nobody else has met what it is for. Absent: it concerns all. */
-  readonly account?: string | undefined;
-}
+import {
+  type CallsBeside,
+  evidenceAfterAcceptance,
+  evidenceAfterRefusal,
+  isExhausted,
+  NONE_BESIDE,
+  type RefusalEvidence,
+} from './refusal-evidence.ts';
 
 /** Refusals in a row of which it is unknown whether they concern more than their requests. */
 interface Doubt {
@@ -46,12 +44,16 @@ interface LastResort {
   readonly isUnderWay: boolean;
 }
 
+export type { Cooldown } from './cooldown.ts';
+
 /** What is known about how an endpoint does. Plain data: it can be stored, shared and restored. */
 export interface EndpointHealth extends OutcomeCounts {
   readonly breaker: Breaker;
   readonly cooldown?: Cooldown | undefined;
   readonly lastResort?: LastResort | undefined;
   readonly doubt?: Doubt | undefined;
+  /** What its refusals say; absent until it refuses a call. */
+  readonly refusals?: RefusalEvidence | undefined;
   /** What failures have left of it. */
   readonly condition: HealthCondition;
   readonly consecutiveFailures: number;
@@ -78,6 +80,8 @@ export type CallOutcome =
       readonly generation: number;
       /** Id of the account. */
       readonly account?: string | undefined;
+      /** Monotonic time at which the call was sent. Default: the time at which it ended. */
+      readonly startedAt?: number | undefined;
     }
   | {
       readonly ok: false;
@@ -86,6 +90,10 @@ export type CallOutcome =
       /** Id of the request, so that one that fails twice is not taken for two. */
       readonly request?: string | undefined;
       readonly account?: string | undefined;
+      /** As above. */
+      readonly startedAt?: number | undefined;
+      /** Calls that are under way at its endpoint, where that may be a refusal. Default: none. */
+      readonly beside?: CallsBeside | undefined;
       /** True when a failure of the same request was counted here before: a request is counted once. */
       readonly again?: boolean | undefined;
       /** US dollars that it has cost, with the time that it took. Default 0. */
@@ -142,6 +150,9 @@ const SUSPECTED_MS = 60_000;
 const AFTER_FAILURES = { atOnce: 20, perSecond: 3 };
 /** … and where an endpoint refused our account. */
 const AFTER_REFUSALS = { atOnce: 1, perSecond: 1 };
+/** … where the provider said for how long: so many in that time, within these limits of milliseconds. */
+const WHILE_ASKED = 10;
+const SELDOM_MS = { least: 1_000, most: 10_000 };
 /** Such calls that may wait for their answers at a time, and how many milliseconds are between those beyond. */
 const MOST_AT_A_TIME = 30;
 const CROWDED_MS = 1_000;
@@ -174,7 +185,7 @@ export function admission(
   if (cooldown !== undefined && isCooling(cooldown, now) && concerns(cooldown, account)) {
     const { cause, until, asked } = cooldown;
     const waitMs = Math.min(until - now, policy.maxCooldownMs);
-    if (asked === true) return { ok: false, waitMs, cause, asked };
+    if (asked === true) return { ok: false, waitMs, cause, asked, lastResortMs: lastResortAfterMs(health, cause, now) };
     // A name that the provider does not know costs it nothing, and every request with it is told so.
     const lastResortMs = cause === 'model_not_found' ? 0 : lastResortAfterMs(health, cause, now);
     return { ok: false, waitMs, cause, lastResortMs };
@@ -213,12 +224,12 @@ function lastResortAfterMs(health: EndpointHealth, cause: Cause, now: number, ou
     return Math.max(0, CROWDED_MS - Math.abs(now - (lastResort?.at ?? outSince(health, cause, now))));
   }
   const missing = 1 - lastResortCalls(health, cause, now);
-  return missing <= 0 ? 0 : Math.ceil((missing * 1_000) / allowed(cause).perSecond);
+  return missing <= 0 ? 0 : Math.ceil((missing * 1_000) / allowed(health, cause).perSecond);
 }
 
 /** Calls that may go out now as a last resort. After a refusal of our account the first one comes later. */
 function lastResortCalls(health: EndpointHealth, cause: Cause, now: number): number {
-  const { atOnce, perSecond } = allowed(cause);
+  const { atOnce, perSecond } = allowed(health, cause);
   const { calls, at } = health.lastResort ?? { calls: atOnce > 1 ? atOnce : 0, at: outSince(health, cause, now) };
   return Math.min(atOnce, calls + (Math.abs(now - at) * perSecond) / 1_000);
 }
@@ -228,8 +239,20 @@ function outSince({ breaker, cooldown }: EndpointHealth, cause: Cause, now: numb
   return cause === 'breaker' ? breaker.openedAt : (cooldown?.since ?? now);
 }
 
-function allowed(cause: Cause): { readonly atOnce: number; readonly perSecond: number } {
-  return cause === 'breaker' || (cause !== 'pace' && FAILURE_RULES[cause].breaks) ? AFTER_FAILURES : AFTER_REFUSALS;
+function allowed(
+  { cooldown }: EndpointHealth,
+  cause: Cause,
+): { readonly atOnce: number; readonly perSecond: number } {
+  if (cause === 'breaker' || cause === 'pace') return AFTER_FAILURES;
+  // Whether a rate is used up is soon known, and until then nothing is.
+  const isOpen = FAILURE_RULES[cause].breaks || cause === 'rate_limited';
+  const isUnproven = cooldown?.unproven === true;
+  if (cooldown?.asked !== true) {
+    return FAILURE_RULES[cause].breaks || (isUnproven && isOpen) ? AFTER_FAILURES : AFTER_REFUSALS;
+  }
+  if (isUnproven && cause === 'rate_limited') return AFTER_REFUSALS;
+  const everyMs = (cooldown.until - cooldown.since) / WHILE_ASKED;
+  return { atOnce: 1, perSecond: 1_000 / Math.min(SELDOM_MS.most, Math.max(SELDOM_MS.least, everyMs)) };
 }
 
 /** Folds in that a call of an account goes out. */
@@ -252,10 +275,10 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
   const forgetting = policy.forgetting ?? DEFAULT_ADAPTIVE_POLICY;
   const probe = call.generation === health.breaker.generation && health.breaker.state === 'open';
   if (call.ok) {
-    const { generation, account } = call;
+    const { generation, account, startedAt = now } = call;
     const breaker = ended(health.breaker, policy.breaker, { outcome: 'succeeded', generation, account }, now);
-    const { lastResort, cooldown } = health;
-    const isBack = lastResort?.isUnderWay === true && cooldown?.asked !== true;
+    const { lastResort, cooldown, refusals } = health;
+    const isBack = cooldown === undefined ? lastResort?.isUnderWay === true : isOver(cooldown, startedAt);
     const { minute, halfHour, day, latest } = counted(health, now, 'succeeded');
     // Member by member: every answer comes by here, and a literal is slow where something follows a spread.
     return {
@@ -263,6 +286,7 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
       cooldown: isBack || cooldown?.account !== undefined ? undefined : cooldown,
       lastResort: undefined,
       doubt: undefined,
+      refusals: refusals === undefined ? undefined : evidenceAfterAcceptance(refusals, startedAt, now),
       condition: conditionAfter(health.condition, forgetting, { ok: true, probe: probe || isBack }, now),
       minute,
       halfHour,
@@ -288,8 +312,14 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
     lastResort: lastResort?.isUnderWay === true ? { ...lastResort, isUnderWay: false } : lastResort,
     notListening: call.failure.notListening === true,
   };
-  if (doubtful) return doubted(known, call, now);
-  const left = { ...known, cooldown: cooldownAfter(health.cooldown, call, policy, now) };
+  const cooldown = cooldownOf(call.failure, policy, now);
+  const isRefusal = (doubtful || cooldown !== undefined) && !again;
+  const refusals = isRefusal
+    ? evidenceAfterRefusal(health.refusals, call.beside ?? NONE_BESIDE, now)
+    : health.refusals;
+  const refused = { ...known, refusals };
+  if (doubtful) return doubted(refused, call, now);
+  const left = cooldown === undefined ? refused : { ...refused, cooldown: cooldownAfter(refused, cooldown, now) };
   // A 403 is about what was asked as often as about our key (gaps 3.3).
   if (again || !rule.againstUptime || call.failure.status === 403) return left;
   return {
@@ -327,7 +357,7 @@ function doubted(
   // What one account alone has met may be the fault of what it asks for, and concerns nobody else.
   const whose = doubt === undefined || doubt.account === account ? account : undefined;
   const inDoubt = { ...health, doubt: { refusals, request, account: whose } };
-  if (refusals < DOUBTS_UNTIL_SUSPECTED) return inDoubt;
+  if (refusals < DOUBTS_UNTIL_SUSPECTED || (answersStill(health, now) && !isExhausted(health.refusals))) return inDoubt;
   const until = now + SUSPECTED_MS;
   const { cooldown } = health;
   if (cooldown !== undefined && cooldown.until > until && cooldown.account === undefined) return inDoubt;
@@ -349,21 +379,6 @@ function isOut(health: EndpointHealth, now: number): boolean {
   if (health.consecutiveFailures >= OUTAGE_IN_A_ROW) return true;
   const { succeeded, failed } = endedLately(health, now, OUTAGE_MS);
   return failed > 0 && failed >= (succeeded + failed) * OUTAGE_RATIO;
-}
-
-function cooldownAfter(
-  current: Cooldown | undefined,
-  { failure }: Extract<CallOutcome, { ok: false }>,
-  policy: HealthPolicy,
-  now: number,
-): Cooldown | undefined {
-  const { kind, retryAfterMs } = failure;
-  const usual = kind === 'rate_limited' ? policy.refusalMs : undefined;
-  const wanted = retryAfterMs ?? usual ?? FAILURE_RULES[kind].cooldownMs;
-  if (wanted <= 0 || FAILURE_RULES[kind].next !== 'endpoint') return current;
-  const until = now + Math.min(wanted, policy.maxCooldownMs);
-  if (current !== undefined && current.until > until && current.account === undefined) return current;
-  return { since: now, until, cause: kind, ...(retryAfterMs === undefined ? {} : { asked: true }) };
 }
 
 /** Whether the cooldown or the circuit of an endpoint is another, whatever was counted meanwhile. */

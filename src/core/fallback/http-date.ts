@@ -47,7 +47,7 @@ interface RetryHeaders {
 
 /**
  * Milliseconds until a provider may be called again, from the first header that says so in a valid form. Seconds
- * are digits only, dates the three forms of HTTP; everything else (`1e3`, `0x10`, `-1`, `tomorrow`) is ignored, because
+ * are digits with or without decimals, dates the three forms of HTTP; everything else (`1e3`, `0x10`, `-1`, `tomorrow`) is ignored, because
  * parsers that guess turn it into nonsense. The result lies between 0 and one hour.
  */
 export function retryAfterMs(headers: RetryHeaders, wallClock: number): number | undefined {
@@ -55,7 +55,7 @@ export function retryAfterMs(headers: RetryHeaders, wallClock: number): number |
     numberIn(headers['retry-after-ms'], DECIMAL) ?? numberIn(headers['x-ms-retry-after-ms'], DECIMAL);
   if (milliseconds !== undefined) return clamp(milliseconds);
   const value = headers['retry-after'];
-  const seconds = numberIn(value, INTEGER);
+  const seconds = numberIn(value, DECIMAL);
   if (seconds !== undefined) return clamp(seconds * 1_000);
   const date = parseHttpDate(value);
   if (date === undefined) return undefined;
@@ -74,7 +74,6 @@ export function durationMs(text: string | undefined): number | undefined {
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
-const INTEGER = /^\s*(\d+)\s*$/;
 const DECIMAL = /^\s*(\d+(?:\.\d+)?)\s*$/;
 
 function numberIn(value: string | undefined, form: RegExp): number | undefined {

@@ -6,6 +6,7 @@ import type { Admission } from './health.ts';
 import { type AttemptFailure, FAILURE_RULES, type FailureKind } from '../../contracts/failure.ts';
 import { type Attempt, countedTries, type FailedAttempt, failedAttempts, failureAt, triesOf } from './attempt.ts';
 import { misfittingSteps } from './misfits.ts';
+import { isRefused } from './refused-models.ts';
 import type { Situation } from './situation.ts';
 
 export type { FallbackPolicy } from '../../options/fallback.ts';
@@ -66,6 +67,7 @@ export function nextMove(plan: RoutePlan, attempts: readonly Attempt[], situatio
   return (
     repetition(open, attempts, failures, situation) ??
     placeAgain(open, attempts, failures, situation) ??
+    answeringAgain(open, attempts, failures, situation) ??
     lastResort(open, attempts, failures, situation) ??
     stop('exhausted')
   );
@@ -123,9 +125,11 @@ function lastResort(
   for (const step of open) {
     const one = admission(step);
     const tries = triesOf(step, attempts);
-    const isRate = one.ok || one.cause === 'pace' || one.cause === 'rate_limited';
+    // Too many of our own calls are no reason to make more, and what is only called too often is due in a moment.
+    const isRate = one.ok || one.cause === 'pace' || (one.cause === 'rate_limited' && one.lastResortMs !== 0);
     if (isRate && tries === 0) return undefined;
     if (isRate || one.lastResortMs === undefined) continue;
+    if (one.asked === true && (tries > 0 || one.lastResortMs > 0)) continue;
     const dueMs = tries === 0 ? 0 : dueAgainMs(step, 1, failures, situation);
     const isSpent = countedTries(step, attempts) >= policy.triesPerEndpoint;
     if (dueMs === undefined || isSpent || (tries > 0 && policy.triesPerEndpoint === 1)) continue;
@@ -235,34 +239,6 @@ function firstPlace(
   return soonest && { type: 'attempt', ...soonest };
 }
 
-/**
- * A model is out once a provider refused the request itself: its other providers would say the same. So are the other
- * models of a router model that are in only for one that is not there (gaps 5.9). A prompt that is too long for
- * one endpoint may still fit into another of the same model that holds more.
- */
-function isRefused(step: PlanStep, failures: readonly FailedAttempt[]): boolean {
-  return failures.some(({ step: failed, outcome }) => {
-    const { next } = FAILURE_RULES[outcome.failure.kind];
-    if (next !== 'model' && next !== 'longer') return false;
-    const sameChoice =
-      failed.endpoint.model === step.endpoint.model ||
-      (failed.refusedTogether === true && step.refusedTogether === true);
-    return sameChoice && !(next === 'longer' && mayHoldMore(step.endpoint, failed.endpoint));
-  });
-}
-
-/** Whether an endpoint may take a longer prompt than another. Of two unknown limits, neither is. */
-function mayHoldMore(endpoint: Endpoint, than: Endpoint): boolean {
-  const own = promptLimitOf(endpoint);
-  const other = promptLimitOf(than);
-  return own === undefined || other === undefined ? own !== other : own > other;
-}
-
-function promptLimitOf({ contextLength, maxPromptTokens }: Endpoint): number | undefined {
-  if (contextLength === undefined) return maxPromptTokens;
-  return Math.min(contextLength, maxPromptTokens ?? contextLength);
-}
-
 /** Failures that another try of the same model may well not meet. */
 const PASSING: ReadonlySet<FailureKind> = new Set(['connection', 'server', 'overloaded', 'rate_limited']);
 
@@ -352,6 +328,30 @@ function placeAgain(
   return firstPlace(limited, situation);
 }
 
+/**
+ * A step that asked for more time than is waited for, and has answered calls since that were sent later: it refused this
+ * one by chance. Whether it does is waited for, as long as nothing shows that it refuses all.
+ */
+function answeringAgain(
+  open: readonly PlanStep[],
+  attempts: readonly Attempt[],
+  failures: readonly FailedAttempt[],
+  situation: Situation,
+): Move | undefined {
+  const { policy, now, roll, admission, answeredSince, holdMs = 0 } = situation;
+  for (const step of open) {
+    const failed = failureAt(step, failures);
+    const { kind, retryAfterMs = 0 } = failed?.outcome.failure ?? {};
+    if (failed === undefined || kind === undefined || retryAfterMs <= policy.maxWaitMs) continue;
+    const tries = countedTries(step, attempts);
+    if (!FAILURE_RULES[kind].sameEndpoint || tries >= policy.triesPerEndpoint || !admission(step).ok) continue;
+    const dueMs = failed.endedAt + backoffMs(REQUEST_BACKOFF, tries - 1, roll) - now;
+    if (answeredSince?.(step, failed.startedAt) !== true || dueMs > 0) return held(step, LOOK_AGAIN_MS, holdMs, situation);
+    return { type: 'attempt', step, waitMs: 0 };
+  }
+  return undefined;
+}
+
 /** Milliseconds until a step is due once more; undefined when it may not be repeated. */
 function dueAgainMs(
   step: PlanStep,
@@ -365,7 +365,9 @@ function dueAgainMs(
   // Where calls that began later have been answered, this one hangs by itself, and does not wait in a queue.
   const hungAlone = silent === true || (kind === 'timeout' && status === undefined);
   if (hungAlone && answeredSince?.(step, failed.startedAt) === true) return 0;
-  if (!FAILURE_RULES[kind].sameEndpoint) return undefined;
+  // A time-out of which the provider itself told is over; one of ours would take as long again.
+  const isOver = kind === 'timeout' && status !== undefined;
+  if (!FAILURE_RULES[kind].sameEndpoint && !isOver) return undefined;
   // Whoever has waited has waited by another number.
   const apartMs = retryAfterMs ?? backoffMs(REQUEST_BACKOFF, tries - 1, waited ? 0 : roll);
   return Math.max(0, failed.endedAt + apartMs - now);

@@ -245,7 +245,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       slotWaitMs: pacing.slotWaitMs(this.request.account.id, waits.forSlotMs, perSecond),
       warmWaitMs: pacing.warmWaitMs(this.request.account.id, waits.forSlotMs),
       promised: waits.promised,
-      mayRetryRefusal: this.#attempts.length === 0 || pacing.mayRetryRefusal(this.request.account.id),
+      mayRetryRefusal: !records.isExhausted(this.#attempts) || pacing.mayRetryRefusal(this.request.account.id),
       returnRefusals: this.request.preferences.returnRefusals,
     });
   }
@@ -268,9 +268,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** Makes one call, and perhaps a second one beside it: gives the answer, or undefined when none came. */
   #attempt({ step, isProbe, isLastResort = false }: AttemptMove): Promise<Answer<Call, Result> | undefined> {
-    const { environment, pacing, hedge } = this.services;
-    const last = this.#attempts.at(-1)?.outcome;
-    if (last?.ok === false && last.failure.kind === 'rate_limited') pacing.retryRefusal(this.request.account.id);
+    const { environment, pacing, hedge, records } = this.services;
+    if (records.isExhausted(this.#attempts)) pacing.retryRefusal(this.request.account.id);
     const why = { isProbe: isProbe === true, hedge: false, isLastResort };
     const running = this.#launch(step, why, this.#slots?.useNext());
     if (this.#hedging?.isUsed === true) return this.#hedging.alone(running);

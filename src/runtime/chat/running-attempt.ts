@@ -46,6 +46,7 @@ export class RunningAttempt<Call, Result> implements RunningCall {
   among = 0;
   work = 0;
   mostWork = 0;
+  isAccepted = false;
   /** When its result came; its start until then. */
   arrivedAt: number;
   #result: CallResult<Result> | undefined;

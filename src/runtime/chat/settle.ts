@@ -78,7 +78,7 @@ function recordEnd(
   const account = request.account.id;
   if (outcome.ok) {
     const measured = measurementOf(attempt, made, request, facts);
-    return services.records.ended(endpoint, { ok: true, generation, account }, measured, endedAt);
+    return services.records.ended(endpoint, { ok: true, generation, account, startedAt }, measured, endedAt);
   }
   const { failure: cause } = outcome;
   const charged = ABANDONED.has(cause.kind) ? 0 : spentOnFailed(made, request, cause);
@@ -89,6 +89,7 @@ function recordEnd(
     generation,
     request: request.id,
     account,
+    startedAt,
     again: failures?.has(endpoint) === true,
     roll: services.environment.random(),
     // What is charged at an unknown price counts as nothing beside the time.

@@ -19,6 +19,7 @@ import {
   concurrencyRoom,
   type CrowdedCall,
 } from '../../core/selection/adaptive/endpoint-room.ts';
+import type { CallsBeside } from '../../core/fallback/refusal-evidence.ts';
 import type { Breaker } from '../../core/fallback/breaker.ts';
 import { outlives } from '../../core/fallback/throttle.ts';
 import { lateEndsAfter, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
@@ -60,6 +61,8 @@ export interface RunningCall {
   work: number;
   /** The same if nothing of it were in the cache any more. */
   mostWork: number;
+  /** True once it has waited so long that it cannot have been refused, and that was counted. */
+  isAccepted: boolean;
 }
 
 const UNLIMITED: Room = { waitMs: 0, headroom: 1 };
@@ -184,6 +187,28 @@ export class EndpointLoad {
       if (startedAt >= openedAt && outlives(now - startedAt, this.#failedAfterMs)) count += 1;
     }
     return count;
+  }
+
+  /**
+   * Counts what is under way beside a call that was refused: who outlives it is accepted, though an answer takes longer than
+   * a refusal. That is counted once.
+   *
+   * @param since - Monotonic time at which it began to refuse.
+   */
+  beside(refusedAfterMs: number, since: number, now: number): CallsBeside {
+    let accepted = 0;
+    let acceptedSince = 0;
+    let undecided = 0;
+    for (const call of this.#running) {
+      const isSince = call.startedAt >= since;
+      if (call.isAccepted) continue;
+      if (outlives(now - call.startedAt, refusedAfterMs)) {
+        call.isAccepted = true;
+        accepted += 1;
+        if (isSince) acceptedSince += 1;
+      } else if (isSince) undecided += 1;
+    }
+    return { accepted, acceptedSince, undecided };
   }
 
   /** Notes how a late call ended that was waited for. */

@@ -13,6 +13,10 @@ import {
   hasChanged,
 } from '../../core/fallback/health.ts';
 import { type CountedHealth, forgiven, isOfItsRequest } from '../../core/fallback/forgiven.ts';
+import type { Attempt } from '../../core/fallback/attempt.ts';
+import { isExhausted } from '../../core/fallback/refusal-evidence.ts';
+import { wasRefused, withBeside } from './calls-beside.ts';
+import { answersStill } from '../../core/fallback/cooldown.ts';
 import { endedLately, type LatelyEnded } from '../../core/fallback/outcomes.ts';
 import { chargesAfter } from '../../core/selection/adaptive/charges.ts';
 import { lateAnswerShare, NO_LATE_ENDS } from '../../core/selection/adaptive/hedge.ts';
@@ -177,12 +181,15 @@ export class EndpointRecords {
   }
 
   /** Leaves an endpoint alone because somebody else was told to. */
-  cool(endpointId: string, { since, until, cause, asked }: Cooldown): void {
+  cool(endpointId: string, { since, until, cause, asked, unproven }: Cooldown): void {
     const known = this.#known.of(endpointId);
     const { cooldown: current } = known.record.health;
     if (current !== undefined && current.until >= until && current.account === undefined) return;
+    const now = this.#environment.now();
+    // One refusal at another instance is no more than one here.
+    if (unproven === true && answersStill(known.record.health, now)) return;
     // Clocks of instances differ a little.
-    const cooldown = { since: Math.min(since, this.#environment.now()), until, cause, asked };
+    const cooldown = { since: Math.min(since, now), until, cause, asked, unproven };
     known.record = { ...known.record, health: { ...known.record.health, cooldown } };
   }
 
@@ -200,7 +207,7 @@ export class EndpointRecords {
   ): CountedHealth | 'again' | undefined {
     const known = this.#known.of(endpoint.id);
     const { record } = known;
-    const health = observe(record.health, this.#policy, outcome, now);
+    const health = observe(record.health, this.#policy, withBeside(outcome, known, now), now);
     known.record = {
       health,
       performance: measurement === undefined ? record.performance : measureCall(record.performance, measurement, now),
@@ -208,7 +215,7 @@ export class EndpointRecords {
       pace:
         !outcome.ok && outcome.failure.doubtful === true
           ? record.pace
-          : paceAfterCall(record.pace, this.#pacer, outcome.ok ? outcome : { ...outcome, health }, now),
+          : paceAfterCall(record.pace, this.#pacer, { outcome, health }, now),
       tokens: record.tokens,
       charges: record.charges,
       unpriced: record.unpriced,
@@ -222,6 +229,12 @@ export class EndpointRecords {
     if (outcome.ok || !isBlamed(outcome.failure)) return undefined;
     if (outcome.again === true) return 'again';
     return { at: now, account: outcome.account, before: record.health, after: health };
+  }
+
+  /** Whether the last of these calls was refused by an endpoint that refuses all. */
+  isExhausted(attempts: readonly Attempt[]): boolean {
+    const last = attempts.at(-1);
+    return wasRefused(last) && isExhausted(this.record(last.step.endpoint)?.health.refusals);
   }
 
   /** Takes back what a request has left that failed in the end, where its failures were its own. */
@@ -245,7 +258,7 @@ export class EndpointRecords {
   /** How the calls of an endpoint have ended in the last half minute. */
   endedLately = ({ endpoint: { id } }: PlanStep): LatelyEnded => {
     const health = this.#known.find(id)?.record.health;
-    return health === undefined ? NOTHING_ENDED : endedLately(health, this.#environment.now(), LATELY_MS);
+    return health === undefined ? { succeeded: 0, failed: 0 } : endedLately(health, this.#environment.now(), 30_000);
   };
 
   /** Notes that a call was given up because another one answered: it would have taken longer than this. */
@@ -392,9 +405,6 @@ export class EndpointRecords {
 
 const ADMITTED: Admission = { ok: true };
 const ANY_CALL: IntendedCall = { tokens: 0, promisedAt: undefined };
-const NOTHING_ENDED: LatelyEnded = { succeeded: 0, failed: 0 };
-/** Milliseconds over which it is told how calls have ended. */
-const LATELY_MS = 30_000;
 
 /** Failures that another credential may not have. */
 const OF_THE_ACCOUNT: ReadonlySet<Cooldown['cause']> = new Set(['credentials', 'quota', 'model_not_found']);

@@ -50,13 +50,13 @@ export class SharedCooldowns {
     return valueWithin(this.#environment, this.#poll(), WAIT_MS);
   }
 
-  #publish({ id }: Endpoint, { since, until, cause, asked = false }: Cooldown): void {
+  #publish({ id }: Endpoint, { since, until, cause, asked = false, unproven = false }: Cooldown): void {
     const now = this.#environment.now();
     if (until <= now || until - (this.#published.get(id) ?? 0) < SAME_MS) return;
     this.#published.set(id, until);
     const write = async (): Promise<void> => {
       const number = await this.#state.increment(LAST, 1, TEN_YEARS_MS);
-      await this.#state.set(`cooldowns\n${number}`, { endpoint: id, since, until, cause, asked }, until - now);
+      await this.#state.set(`cooldowns\n${number}`, { endpoint: id, since, until, cause, asked, unproven }, until - now);
     };
     // Who is not told finds out by itself.
     write().catch(() => undefined);
@@ -79,13 +79,13 @@ export class SharedCooldowns {
 
   #learn(published: JsonValue | undefined): boolean {
     if (!isJsonObject(published)) return false;
-    const { endpoint, since, until, cause, asked } = published;
+    const { endpoint, since, until, cause, asked, unproven } = published;
     if (typeof endpoint !== 'string' || typeof since !== 'number' || typeof until !== 'number') return true;
     if (!isKind(cause)) return true;
     // What this instance told itself it knows better: a breaker lets probes through, a cooldown does not.
     if (this.#published.get(endpoint) === until) return true;
     this.#published.set(endpoint, Math.max(until, this.#published.get(endpoint) ?? 0));
-    this.#records.cool(endpoint, { since, until, cause, asked: asked === true });
+    this.#records.cool(endpoint, { since, until, cause, asked: asked === true, unproven: unproven === true });
     return true;
   }
 }

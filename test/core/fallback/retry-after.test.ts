@@ -31,7 +31,7 @@ describe('Retry-After', () => {
     [' ', undefined],
     ['-1', undefined],
     ['+1', undefined],
-    ['1.5', undefined],
+    ['1.5', 1_500],
     ['0x10', undefined],
     ['1e3', undefined],
     ['Infinity', undefined],

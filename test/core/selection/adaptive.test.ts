@@ -605,7 +605,7 @@ describe('the pacer', () => {
     expect(slotIn(pace, policy, NOW + 800)).toEqual({ waitMs: 0, headroom: 1 });
     const refused = paceAfterRefusal(pace, policy, undefined, NOW + 800);
     expect(refused.rate).toBeCloseTo(19, 6);
-    expect(paceAfterSuccess(refused, policy).rate).toBeCloseTo(19.015, 6);
+    expect(paceAfterSuccess(refused, policy, NOW).rate).toBeCloseTo(19.015, 6);
     expect(paceAfterRefusal(FREE_PACE, policy, undefined, NOW).rate).toBe(1);
   });
 
@@ -638,7 +638,7 @@ describe('the pacer', () => {
         const sent = paceAfterSending(pace, NOW + ms);
         const isTaken = left >= 1;
         paces[instance] = isTaken
-          ? paceAfterSuccess(sent, policy)
+          ? paceAfterSuccess(sent, policy, NOW + ms)
           : paceAfterRefusal(sent, policy, undefined, NOW + ms);
         if (isTaken) left -= 1;
         calls += 1;
@@ -657,7 +657,7 @@ describe('the pacer', () => {
     }
     expect(pace.rate).toBe(policy.slowestPerSecond);
     for (; now < NOW + 240_000; now += 100) {
-      if (slotIn(pace, policy, now).waitMs === 0) pace = paceAfterSuccess(paceAfterSending(pace, now), policy);
+      if (slotIn(pace, policy, now).waitMs === 0) pace = paceAfterSuccess(paceAfterSending(pace, now), policy, now);
     }
     expect(pace.rate).toBeGreaterThan(3);
   });

@@ -2,6 +2,7 @@
 import { fill } from '../../../options/option.ts';
 import { TUNING, type Tuning } from '../../../options/selection.ts';
 import type { EndpointHealth } from '../../fallback/health.ts';
+import { isExhausted } from '../../fallback/refusal-evidence.ts';
 
 /** How fast an endpoint may be called, found out from its refusals. */
 export interface PacerPolicy {
@@ -91,12 +92,24 @@ export interface EndpointPace {
   readonly refusedAt: number;
   /** Calls that it has taken since it refused one last: it had nothing left then. */
   readonly taken: number;
+  /** Calls that it has not refused. */
   readonly counted?: Counted | undefined;
+  /** Those that it has answered, counted since it refused one first. */
+  readonly answered?: Counted | undefined;
+  /** Whether its rate helps; absent without a rate. */
+  readonly trial?: PaceTrial | undefined;
 }
 
-/** Calls of this second and of the one before. */
+/** What calls became of an endpoint since it has a rate: where as many are refused as before, that does not help. */
+interface PaceTrial {
+  readonly calls: number;
+  /** Share of the latest of them that it refused. */
+  readonly refused: number;
+}
+
+/** Calls of this span of time and of the one before. */
 interface Counted {
-  /** When this second began, monotonic milliseconds. */
+  /** When this span began, monotonic milliseconds. */
   readonly since: number;
   readonly calls: number;
   readonly before: number;
@@ -160,13 +173,15 @@ function busyAfter({ rate, busyUntil }: EndpointPace, now: number): number {
  * @param place - Whether its place was promised to it before. Default `free`.
  */
 export function paceAfterSending(pace: EndpointPace, now: number, place: 'free' | 'promised' = 'free'): EndpointPace {
-  const { rate, refusedAt, taken } = pace;
+  const { rate, refusedAt, taken, answered, trial } = pace;
   const busyUntil = place === 'promised' ? pace.busyUntil : busyAfter(pace, now);
-  return { rate, busyUntil, refusedAt, taken: taken + 1, counted: countedAfter(pace.counted, now) };
+  const counted = countedAfter(pace.counted, now, SECOND_MS);
+  return { rate, busyUntil, refusedAt, taken: taken + 1, counted, answered, trial };
 }
 
 /**
- * Folds in a refusal: nothing is free now. Those of calls that went out together lower the rate once.
+ * Folds in a refusal that follows what is sent: nothing is free now. Those of calls that went out together lower the rate
+ * once, and none to less than what was answered in the last seconds.
  *
  * @param emptyAt - Monotonic time at which the endpoint has nothing left: now, or just before it wants to be called again.
  */
@@ -177,9 +192,11 @@ export function paceAfterRefusal(
   now: number,
 ): EndpointPace {
   const isSame = pace.rate !== Infinity && now - pace.refusedAt < SAME_REFUSAL_MS;
-  const known = Math.min(pace.rate, Math.max(callsOf(pace.counted, now), takenPerSecond(pace, now)));
+  const known = Math.min(pace.rate, Math.max(callsOf(pace.counted, now, SECOND_MS), takenPerSecond(pace, now)));
   const slowest = pace.rate === Infinity ? policy.firstPerSecond : policy.slowestPerSecond;
-  const rate = isSame ? pace.rate : Math.max(slowest, policy.afterRefusal * known);
+  const answered = callsOf(pace.answered, now, ANSWERED_MS) / (ANSWERED_MS / SECOND_MS);
+  const least = Math.max(slowest, Math.min(pace.rate, answered));
+  const rate = isSame ? pace.rate : Math.max(least, policy.afterRefusal * known);
   const each = SECOND_MS / rate;
   const burstMs = burstOf(policy, rate);
   const empty = emptyAt === undefined ? now + burstMs : Math.max(now, emptyAt - each) + Math.max(each, burstMs);
@@ -197,42 +214,72 @@ function takenPerSecond({ taken, refusedAt }: EndpointPace, now: number): number
 }
 
 const SAME_REFUSAL_MS = 250;
+/** Milliseconds of which it is counted what was answered. */
+const ANSWERED_MS = 2 * SECOND_MS;
+/** By how much a rate grows with each success while it is not used up: nothing shows then that it is needed. */
+const UNUSED_GROWTH = 1.01;
+/** Calls after which it is judged whether a rate helps, and the share of them that is refused where it does not. */
+const TRIAL_CALLS = 100;
+const TRIAL_REFUSED = 0.35;
+/** Earlier calls that a trial remembers. */
+const TRIAL_REMEMBERED = 50;
 
-function countedAfter(counted: Counted | undefined, at: number): Counted {
-  if (counted === undefined || at - counted.since >= 2 * SECOND_MS) return { since: at, calls: 1, before: 0 };
+function countedAfter(counted: Counted | undefined, at: number, spanMs: number): Counted {
+  if (counted === undefined || at - counted.since >= 2 * spanMs) return { since: at, calls: 1, before: 0 };
   const { since, calls, before } = counted;
-  return at - since < SECOND_MS
-    ? { since, calls: calls + 1, before }
-    : { since: since + SECOND_MS, calls: 1, before: calls };
+  return at - since < spanMs ? { since, calls: calls + 1, before } : { since: since + spanMs, calls: 1, before: calls };
 }
 
-/** Calls of the last second, as if those of the second before had been spread evenly. */
-function callsOf(counted: Counted | undefined, now: number): number {
+/** Calls of the last span of time, as if those of the one before had been spread evenly. */
+function callsOf(counted: Counted | undefined, now: number, spanMs: number): number {
   if (counted === undefined) return 0;
   const { since, calls, before } = counted;
   const elapsed = now - since;
-  if (elapsed >= 2 * SECOND_MS) return 0;
-  if (elapsed >= SECOND_MS) return calls * (2 - elapsed / SECOND_MS);
-  return calls + before * (1 - elapsed / SECOND_MS);
+  if (elapsed >= 2 * spanMs) return 0;
+  if (elapsed >= spanMs) return calls * (2 - elapsed / spanMs);
+  return calls + before * (1 - elapsed / spanMs);
+}
+
+/** Without the last call: it was refused. */
+function withoutRefused(pace: EndpointPace): EndpointPace {
+  const { counted } = pace;
+  if (counted === undefined) return pace;
+  return { ...pace, counted: { ...counted, calls: Math.max(0, counted.calls - 1) } };
+}
+
+/** Whether more than half of a burst is sent or promised. */
+function isUsed({ rate, busyUntil }: EndpointPace, policy: PacerPolicy, now: number): boolean {
+  return busyUntil - now > burstOf(policy, rate) / 2;
 }
 
 /** Folds in a success. */
-export function paceAfterSuccess(pace: EndpointPace, policy: PacerPolicy): EndpointPace {
+export function paceAfterSuccess(pace: EndpointPace, policy: PacerPolicy, now: number): EndpointPace {
   const { rate, taken } = pace;
-  if (rate === Infinity) return pace;
+  const answered = countedAfter(pace.answered, now, ANSWERED_MS);
+  if (rate === Infinity) return { ...pace, answered };
   const { perSuccess, nearLimit, farAfter } = policy;
-  return { ...pace, rate: rate + (taken > farAfter ? perSuccess : Math.min(perSuccess, nearLimit * rate)) };
+  const more = taken > farAfter ? perSuccess : Math.min(perSuccess, nearLimit * rate);
+  const grown = isUsed(pace, policy, now) ? rate + more : Math.max(rate + more, UNUSED_GROWTH * rate);
+  return { ...pace, answered, rate: grown, trial: trialAfter(pace.trial, 'answered') };
+}
+
+/** Without a rate. */
+function freed({ counted, answered, refusedAt }: EndpointPace): EndpointPace {
+  return { ...FREE_PACE, counted, answered, refusedAt };
+}
+
+function trialAfter(trial: PaceTrial | undefined, end: 'answered' | 'refused'): PaceTrial {
+  const { calls = 0, refused = 0 } = trial ?? {};
+  const isRefused = Number(end === 'refused');
+  return { calls: calls + 1, refused: refused + (isRefused - refused) / Math.min(calls + 1, TRIAL_REMEMBERED) };
 }
 
 /** How a call ended, as far as it matters for the rate. */
-type PacedCall =
-  | { readonly ok: true }
-  | {
-      readonly ok: false;
-      readonly failure: { readonly kind: string };
-      /** That of the endpoint after it: by its cooldown, a provider may have said when to come back. */
-      readonly health: Pick<EndpointHealth, 'cooldown'>;
-    };
+interface PacedCall {
+  readonly outcome: { readonly ok: true } | { readonly ok: false; readonly failure: { readonly kind: string } };
+  /** That of the endpoint after it: by its cooldown, a provider may have said when to come back. */
+  readonly health: Pick<EndpointHealth, 'cooldown' | 'refusals'>;
+}
 
 /**
  * A rate after a call has ended.
@@ -246,12 +293,21 @@ export function paceAfterCall(
   now: number,
 ): EndpointPace | undefined {
   if (policy === undefined || pace === undefined) return pace;
-  if (call.ok) return paceAfterSuccess(pace, policy);
-  if (call.failure.kind !== 'rate_limited') return pace;
-  const { cooldown } = call.health;
+  const { outcome, health } = call;
+  const { cooldown, refusals } = health;
+  if (outcome.ok) return refusals === undefined ? pace : paceAfterSuccess(pace, policy, now);
+  if (outcome.failure.kind !== 'rate_limited') return pace;
+  const isEvident = isExhausted(refusals);
+  const known = withoutRefused(pace);
+  if (!isEvident && (pace.rate === Infinity || !isUsed(pace, policy, now))) return known;
   // A rate that is only a guess begins anew when the provider wants to be called again; a known one has gained meanwhile.
   const isGuessed = cooldown?.asked === true && pace.rate === Infinity;
-  return paceAfterRefusal(pace, policy, isGuessed ? cooldown.until : undefined, now);
+  const trial = pace.rate === Infinity ? undefined : trialAfter(pace.trial, 'refused');
+  // Others may have used up what the endpoint takes, or it refuses by chance: fewer calls would be answered for nothing.
+  if (trial !== undefined && trial.calls >= TRIAL_CALLS && trial.refused >= TRIAL_REFUSED) {
+    return freed(known);
+  }
+  return { ...paceAfterRefusal(known, policy, isGuessed ? cooldown.until : undefined, now), trial };
 }
 
 /** A bucket of retries after refusals, which every request fills a little. */
