@@ -9,8 +9,10 @@ import type { BrokenRateLimit, LimitOwner, ShortBudget } from '../../contracts/a
 export const OWN_RATE_LIMIT = 'router_rate_limit';
 
 /** The 429 for a request that exceeds the rate limit (gaps 7.6). `X-RateLimit-Reset` is in epoch milliseconds. */
-export function rateLimitError({ name, limit, remaining, resetsAt, tag }: BrokenRateLimit, now: number): RouterError {
+export function rateLimitError(broken: BrokenRateLimit, now: number): RouterError {
+  const { name, limit, remaining, resetsAt, tag } = broken;
   const retryAfterMs = Math.max(0, resetsAt - now);
+  if (broken.isOfNames === true && tag !== undefined) return namesError(tag, limit, resetsAt);
   return new RouterError({
     status: 429,
     errorType: 'rate_limit_exceeded',
@@ -61,6 +63,22 @@ export function fullError(limit: number, what: string): RouterError {
   });
 }
 
+/** The 429 for a new session id or value of metadata, where an account has used as many as can be counted. */
+export function namesError({ key }: LimitOwner, most: number, resetsAt: number | undefined): RouterError {
+  const what = key === undefined ? 'session ids' : `values of metadata.${key}`;
+  return new RouterError({
+    status: 429,
+    errorType: 'rate_limit_exceeded',
+    message: `This account has used ${most} different ${what}, as many as can be limited one by one; use one that it has used before, or leave it out`,
+    metadata: {
+      provider_name: null,
+      limit_source: OWN_RATE_LIMIT,
+      ...(resetsAt === undefined ? {} : { resets_at: resetsAt }),
+    },
+    retryable: false,
+  });
+}
+
 function ownerOf({ key, value }: LimitOwner): string {
   return key === undefined ? 'this session' : `metadata.${key} ${echo(value)}`;
 }
@@ -86,6 +104,7 @@ export function sufficesLater({ remainingNanoUsd, heldNanoUsd = 0 }: ShortBudget
  */
 export function budgetError(budget: ShortBudget, cost: MostCost): RouterError {
   const { remainingNanoUsd: left, scope, period, limitNanoUsd, tag } = budget;
+  if (budget.mostNames !== undefined && tag !== undefined) return namesError(tag, budget.mostNames, budget.resetsAt);
   const { nanoUsdPerAnswerToken: each, answerTokens } = cost;
   // What is missing could be saved at the answer, if that is where the cost would arise.
   const affordable = each > 0 ? Math.floor(answerTokens - (cost.nanoUsd - left) / each) : 0;
