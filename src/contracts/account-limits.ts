@@ -16,7 +16,15 @@ export interface BudgetClaim {
 
 /** Whether there is enough left. */
 export type BudgetDecision =
-  | { readonly granted: true; readonly ticket: BudgetTicket }
+  | {
+      readonly granted: true;
+      readonly ticket: BudgetTicket;
+      /**
+       * The budget that has the least left after this reservation. Without it, nobody is told what is left, and a dry
+       * run takes every endpoint for affordable.
+       */
+      readonly left?: ShortBudget | undefined;
+    }
   | { readonly granted: false; readonly short: ShortBudget };
 
 /**

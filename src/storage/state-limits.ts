@@ -83,7 +83,7 @@ export function stateRateLimiter(state: StateStore, wallClock: () => number): Ra
       const shares = sharesOf(claim, now);
       if (shares.length === 0) return { granted: true };
       // The counters of a minute end by themselves; those of a day need a share.
-      const named = shares.filter(({ tag, slotsBefore }) => tag !== undefined && slotsBefore === 0);
+      const named = shares.filter((share) => share.tag !== undefined && share.slotsBefore === 0);
       if (named.length === 0) return take(account, shares, now);
       const counted = crowdedOut(named.map((share) => namedShare(account, share, now)));
       const decide = (name: NamedCounter | undefined): MaybePromise<RateDecision> => {
@@ -241,7 +241,7 @@ export function stateBudgets(state: StateStore, { holdMs, wallClock }: StateBudg
       })),
     );
     const decide = ({ applied, sums }: ChangedCounters): BudgetDecision | Promise<BudgetDecision> => {
-      if (applied) return { granted: true, ticket: { account, nanoUsd, holds } };
+      if (applied) return { granted: true, ticket: { account, nanoUsd, holds }, left: leastLeft(budgets, sums) };
       const left = budgets.map(async (budget, index) => {
         const sum = sums[index] ?? 0;
         return {
@@ -268,12 +268,12 @@ export function stateBudgets(state: StateStore, { holdMs, wallClock }: StateBudg
       return counted instanceof Promise ? counted.then(decide) : decide(counted);
     },
     settle({ nanoUsd: reserved, holds }, nanoUsd) {
-      const changed = state.change(
-        holds.flatMap(({ heldKey, spentKey, spentTtlMs }) => [
-          { key: heldKey, by: -reserved, ttlMs: 3 * holdMs },
-          { key: spentKey, by: nanoUsd, ttlMs: spentTtlMs },
-        ]),
-      );
+      const changes = holds.flatMap(({ heldKey, spentKey, spentTtlMs }) => [
+        { key: heldKey, by: -reserved, ttlMs: 3 * holdMs },
+        { key: spentKey, by: nanoUsd, ttlMs: spentTtlMs },
+      ]);
+      // What changes nothing would still make a counter.
+      const changed = state.change(changes.filter(({ by }) => by !== 0));
       return changed instanceof Promise ? changed.then(nothing) : undefined;
     },
     async spentUnder(account, budgets) {
@@ -281,6 +281,16 @@ export function stateBudgets(state: StateStore, { holdMs, wallClock }: StateBudg
       return Promise.all(budgets.map((budget) => count(holdOf(account, budget, 0, now).spentKey)));
     },
   };
+}
+
+/** What is left of the budget that has the least. */
+function leastLeft(budgets: readonly HeldBudget[], sums: readonly number[]): ShortBudget | undefined {
+  let least: ShortBudget | undefined;
+  for (const [index, budget] of budgets.entries()) {
+    const remainingNanoUsd = budget.limitNanoUsd - (sums[index] ?? 0);
+    if (least === undefined || remainingNanoUsd < least.remainingNanoUsd) least = { ...budget, remainingNanoUsd };
+  }
+  return least;
 }
 
 /** The budget that is in the way: the first that was spent, because it stays so, and else the one with the least left. */

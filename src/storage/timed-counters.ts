@@ -81,7 +81,7 @@ export class TimedCounters {
     this.#swept = current;
     // After a long sleep there are more stretches than lists.
     if (current - from > this.#ending.size) {
-      for (const stretch of [...this.#ending.keys()]) if (stretch < current) this.#end(stretch, now);
+      for (const stretch of this.#ending.keys()) if (stretch < current) this.#end(stretch, now);
     } else for (let stretch = from; stretch < current; stretch += 1) this.#end(stretch, now);
   }
 
