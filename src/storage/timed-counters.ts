@@ -12,7 +12,7 @@ interface Counter {
 }
 
 /**
- * No counter is pushed out by others: a sum of money that was forgotten could be spent again. Counters of windows that
+ * No counter is pushed out by others: what was spent and is forgotten could be spent again. Counters of windows that
  * are over go when the next one is added, all that ended in the same five seconds at once, so that what is kept is what
  * is alive.
  */
