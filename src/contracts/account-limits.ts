@@ -16,7 +16,15 @@ export interface BudgetClaim {
 
 /** Whether there is enough left. */
 export type BudgetDecision =
-  | { readonly granted: true; readonly ticket: BudgetTicket }
+  | {
+      readonly granted: true;
+      readonly ticket: BudgetTicket;
+      /**
+       * The budget that has the least left after this reservation. Without it, nobody is told what is left, and a dry
+       * run takes every endpoint for affordable.
+       */
+      readonly left?: ShortBudget | undefined;
+    }
   | { readonly granted: false; readonly short: ShortBudget };
 
 /**
@@ -101,6 +109,8 @@ export interface BrokenRateLimit {
   readonly resetsAt: number;
   /** The value of the request that it belongs to; absent for a limit of the account. */
   readonly tag?: LimitOwner | undefined;
+  /** True: the account has used as many different values as may have counters of their own, and this one is new. */
+  readonly isOfNames?: boolean | undefined;
 }
 
 /** A value of a request that has limits of its own. */
@@ -120,6 +130,8 @@ export interface ShortBudget extends HeldBudget {
   readonly heldNanoUsd?: number | undefined;
   /** Epoch milliseconds at which it begins anew; undefined for one that does not. */
   readonly resetsAt?: number | undefined;
+  /** The account has used so many different values, and this one is new: nothing can be counted for it. Default: not so. */
+  readonly mostNames?: number | undefined;
 }
 
 /** Which limit it is. Those of free models have the names that clients look for (gaps 7.6). */

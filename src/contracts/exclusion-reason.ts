@@ -22,4 +22,5 @@ export type ExclusionReason =
   | 'context_length'
   | 'dialect'
   | 'allow_fallbacks'
+  | 'budget'
   | 'plugin';

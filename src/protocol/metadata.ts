@@ -64,6 +64,13 @@ export interface RouterMetadata {
       readonly selected: boolean;
       readonly decision?: RoutingDecision;
     }[];
+    /** Endpoints that a budget could not pay, which were passed over; absent where there are none. */
+    readonly excluded?: readonly {
+      readonly provider: string;
+      readonly model: string;
+      readonly reason: 'budget';
+      readonly detail: string;
+    }[];
   };
   /** Upstream calls in order, with the status each ended in. */
   readonly attempts?: readonly {

@@ -9,7 +9,8 @@ import type { RefusedWord } from '../contracts/failure.ts';
 
 /** Plans a prepared request as a call would, and puts the plan into words. Calls nobody. */
 export async function explainPrepared(services: RuntimeServices, prepared: PreparedRequest): Promise<Explanation> {
-  const { plan, request, filtered } = await planForExplanation(services, prepared);
+  const { plan: planned, request, filtered } = await planForExplanation(services, prepared);
+  const plan = await services.spending.affordable(planned, request);
   const participants = { ...prepared, stages: filtered.stages };
   const world = worldOf(services, { roll: 0 });
   const admission = services.records.admissionAt(world.now);

@@ -86,7 +86,7 @@ class LocalFallback {
   readonly #warn: (message: string) => void;
   readonly #now: () => number;
   readonly #claims: LocalClaims;
-  readonly #owed = new OwedChanges();
+  readonly #owed: OwedChanges;
   readonly #nextName = changeNames();
   /** Until when the shared store is not called; undefined while it is there. */
   #restsUntil: number | undefined;
@@ -103,6 +103,7 @@ class LocalFallback {
     this.#warn = options.warn ?? ((message) => console.warn(`signalbox: ${message}`));
     this.#now = options.now ?? (() => performance.now());
     this.#claims = new LocalClaims(this.#now);
+    this.#owed = new OwedChanges(this.#warn);
   }
 
   /** Calls the shared store, or the local one where that is away or fails. */
@@ -239,8 +240,8 @@ class LocalFallback {
   }
 }
 
-/** Accounts of changes that are remembered; more of them are forgotten, and end with the time of their counters. */
-const MAX_ACCOUNTS = 4_096;
+/** Counters of which changes are remembered while the store is away: more than accounts that spend in an outage. */
+const MAX_COUNTERS = 262_144;
 
 /** What was claimed in the local store, by counter, so that it is given back there and not in the shared one. */
 class LocalClaims {
@@ -258,9 +259,12 @@ class LocalClaims {
       if (known !== undefined) known.by += by;
       else if (by > 0) this.#amounts.set(key, { by, until: now + ttlMs });
     }
-    if (this.#amounts.size <= MAX_ACCOUNTS) return;
-    for (const [key, { until }] of this.#amounts) {
-      if (until <= now || this.#amounts.size > MAX_ACCOUNTS) this.#amounts.delete(key);
+    if (this.#amounts.size <= MAX_COUNTERS) return;
+    for (const [key, { until }] of this.#amounts) if (until <= now) this.#amounts.delete(key);
+    // What is forgotten ends with the time of its counter. Many at once, so that not every claim looks at all of them.
+    for (const key of this.#amounts.keys()) {
+      if (this.#amounts.size <= MAX_COUNTERS - (MAX_COUNTERS >> 4)) break;
+      this.#amounts.delete(key);
     }
   }
 
@@ -299,13 +303,22 @@ interface OwedChange {
   readonly name?: ChangeName | undefined;
 }
 
-/** Changes that were sent and are remembered; more of them are forgotten, the oldest first. */
-const MAX_SENT = 16_384;
+/** Changes that were sent and are remembered. */
+const MAX_SENT = 65_536;
 
-/** Changes that the shared store has yet to make. Those of the same counters that were never sent are added up. */
+/**
+ * Changes that the shared store has yet to make. Those of the same counters that were never sent are added up. Where
+ * memory would not hold more, the oldest go, which is said once: what they have cost is counted nowhere.
+ */
 class OwedChanges {
   readonly #owed = new Map<string, readonly CounterChange[]>();
   readonly #sent = new Map<string, OwedChange>();
+  readonly #warn: (message: string) => void;
+  #hasWarned = false;
+
+  constructor(warn: (message: string) => void) {
+    this.#warn = warn;
+  }
 
   get any(): boolean {
     return this.#owed.size > 0 || this.#sent.size > 0;
@@ -313,26 +326,30 @@ class OwedChanges {
 
   add(changes: readonly CounterChange[], name?: ChangeName): void {
     if (changes.every(({ by }) => by === 0)) return;
-    if (name !== undefined) return keep(this.#sent, String(name.number), { changes, name }, MAX_SENT);
+    if (name !== undefined) return this.#keep(this.#sent, String(name.number), { changes, name }, MAX_SENT);
     const counters = JSON.stringify(changes.map(({ key }) => key));
     const known = this.#owed.get(counters) ?? [];
     const sum = changes.map(({ key, by, ttlMs }, index) => ({ key, by: by + (known[index]?.by ?? 0), ttlMs }));
-    keep(this.#owed, counters, sum, MAX_ACCOUNTS);
+    this.#keep(this.#owed, counters, sum, MAX_COUNTERS);
   }
 
   take(): readonly OwedChange[] {
     const all = [...this.#sent.values(), ...[...this.#owed.values()].map((changes) => ({ changes }))];
     this.#sent.clear();
     this.#owed.clear();
+    this.#hasWarned = false;
     return all;
   }
-}
 
-/** Puts a value into a map that forgets the oldest when it is full. */
-function keep<Value>(map: Map<string, Value>, key: string, value: Value, max: number): void {
-  map.set(key, value);
-  const [oldest] = map.keys();
-  if (map.size > max && oldest !== undefined) map.delete(oldest);
+  #keep<Value>(map: Map<string, Value>, key: string, value: Value, max: number): void {
+    map.set(key, value);
+    const [oldest] = map.keys();
+    if (map.size <= max || oldest === undefined) return;
+    map.delete(oldest);
+    if (this.#hasWarned) return;
+    this.#hasWarned = true;
+    this.#warn(`More than ${max} changes wait for the shared state; the oldest are dropped and counted nowhere.`);
+  }
 }
 
 function failureOf(error: unknown): StorageError {

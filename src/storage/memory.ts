@@ -1,4 +1,5 @@
 /** The state store and the key store in memory. */
+import { TimedCounters } from './timed-counters.ts';
 import { callable, type OptionShape, wholeNumber } from '../options/values.ts';
 import { checkShape } from '../platform/check-options.ts';
 import { LRUCache } from 'lru-cache';
@@ -10,7 +11,10 @@ import type { ChangedCounters, CounterChange, StateStore } from '../contracts/st
 
 /** Options of {@link memoryStore}. */
 export interface MemoryStoreOptions {
-  /** Entries kept, and counters beside them; the least recently used go first. Default 10,000 of each. */
+  /**
+   * Entries kept; the least recently used go first. Counters are not among them: a counter stays until its time is over,
+   * because what was spent must not be forgotten. Default 10,000.
+   */
   readonly maxEntries?: number | undefined;
   /** Monotonic milliseconds. Default: the process's own clock. */
   readonly now?: (() => number) | undefined;
@@ -32,30 +36,25 @@ export function memoryStore(options: MemoryStoreOptions = {}): StateStore {
       updateAgeOnGet: false,
       perf,
     });
-  // Made when something is kept: each reserves its memory at once. Counters are kept apart, so that costs are not
-  // forgotten because there are many sessions.
+  // Made when something is kept: it reserves its memory at once. Counters are kept apart, and until their time is over:
+  // costs are not forgotten because there are many sessions.
   let entries: LRUCache<string, { value: JsonValue }> | undefined;
-  let counters: LRUCache<string, { value: number }> | undefined;
+  const counters = new TimedCounters(() => perf.now());
   let texts: MemoryTexts | undefined;
   const loadTexts = onDemand(async () => {
     const Loaded = (await import('./memory-texts.ts')).MemoryTexts;
     return (texts = new Loaded(made()));
   });
-  const valueOf = (key: string): JsonValue | undefined => counters?.get(key)?.value ?? entries?.get(key)?.value;
+  const valueOf = (key: string): JsonValue | undefined => counters.get(key) ?? entries?.get(key)?.value;
   const countOf = (key: string): number | undefined => {
     const known = valueOf(key);
     return typeof known === 'number' ? known : undefined;
   };
   function count(key: string, value: number, ttlMs: number): void {
-    const known = counters?.get(key);
-    if (known !== undefined) {
-      // In place: it keeps its time.
-      known.value = value;
-      return;
-    }
+    if (counters.replace(key, value)) return;
     const ttl = countOf(key) === undefined ? undefined : entries?.getRemainingTTL(key);
     entries?.delete(key);
-    (counters ??= made()).set(key, { value }, { ttl: ttl ?? Math.max(1, ttlMs) });
+    counters.add(key, value, ttl ?? Math.max(1, ttlMs));
   }
   function sumOf({ key, beside }: CounterChange): number {
     let sum = countOf(key) ?? 0;
@@ -88,11 +87,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): StateStore {
   return {
     get: valueOf,
     set(key, value, ttlMs) {
-      counters?.delete(key);
+      counters.delete(key);
       (entries ??= made()).set(key, { value }, { ttl: Math.max(1, ttlMs) });
     },
     delete(key) {
-      counters?.delete(key);
+      counters.delete(key);
       entries?.delete(key);
       texts?.delete(key);
     },

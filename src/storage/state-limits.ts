@@ -1,8 +1,10 @@
 /** Rate limits and budgets by the counters of a state store. */
 import { MINUTE_SLOT_MS, sharesOf } from '../core/limits/rate-limits.ts';
 import { sufficesLater } from '../core/limits/limit-errors.ts';
+import type { MaybePromise } from '../platform/wait.ts';
 import type { ChangedCounters, CounterChange, StateStore } from '../contracts/state-store.ts';
 import type {
+  BudgetClaim,
   BudgetDecision,
   BudgetKeeper,
   RateDecision,
@@ -16,6 +18,7 @@ import type {
   RateShare,
 } from '../contracts/account-limits.ts';
 import { boundedMap } from './memory.ts';
+import { countedNames, MOST_NAMES, type NamedCounter } from './made-up-names.ts';
 import { turnAt } from '../core/limits/budget.ts';
 
 /** Time that a counter lives after its window: clocks of instances differ. */
@@ -41,6 +44,7 @@ type Windows = Partial<Record<RateLimitName, Window>>;
 export function stateRateLimiter(state: StateStore, wallClock: () => number): RateLimiter {
   const ofAccounts = boundedMap<Windows>(MAX_OWNERS);
   const ofTags = boundedMap<Windows>(MAX_OWNERS);
+  const crowdedOut = countedNames(state);
   function windowOf(account: string, share: RateShare): Window {
     const { tag } = share;
     const owners = tag === undefined ? ofAccounts : ofTags;
@@ -60,21 +64,33 @@ export function stateRateLimiter(state: StateStore, wallClock: () => number): Ra
     return known?.slot === slot ? known.key : keyOf(account, limit, slot);
   }
 
+  function take(account: string, shares: readonly RateShare[], now: number): MaybePromise<RateDecision> {
+    const changed = state.change(
+      shares.map((share) => {
+        const { key, beside } = windowOf(account, share);
+        return { key, by: share.by, max: share.limit, beside, ttlMs: freeAt(share, share.slot) - now + SLACK_MS };
+      }),
+    );
+    const decide = (result: ChangedCounters): RateDecision | Promise<RateDecision> =>
+      result.applied ? granted(account, shares) : refused(state, account, shares, result.sums);
+    return changed instanceof Promise ? changed.then(decide) : decide(changed);
+  }
+
   return {
     take(claim) {
       const { account } = claim;
       const now = wallClock();
       const shares = sharesOf(claim, now);
       if (shares.length === 0) return { granted: true };
-      const changed = state.change(
-        shares.map((share) => {
-          const { key, beside } = windowOf(account, share);
-          return { key, by: share.by, max: share.limit, beside, ttlMs: freeAt(share, share.slot) - now + SLACK_MS };
-        }),
-      );
-      const decide = (result: ChangedCounters): RateDecision | Promise<RateDecision> =>
-        result.applied ? granted(account, shares) : refused(state, account, shares, result.sums);
-      return changed instanceof Promise ? changed.then(decide) : decide(changed);
+      // The counters of a minute end by themselves; those of a day need a share.
+      const named = shares.filter((share) => share.tag !== undefined && share.slotsBefore === 0);
+      if (named.length === 0) return take(account, shares, now);
+      const counted = crowdedOut(named.map((share) => namedShare(account, share, now)));
+      const decide = (name: NamedCounter | undefined): MaybePromise<RateDecision> => {
+        const [share] = name === undefined ? [] : named;
+        return share === undefined ? take(account, shares, now) : outOfNames(share);
+      };
+      return counted instanceof Promise ? counted.then(decide) : decide(counted);
     },
     settle({ account, slot: takenIn, tokens: parts }, tokens) {
       const now = wallClock();
@@ -93,6 +109,21 @@ export function stateRateLimiter(state: StateStore, wallClock: () => number): Ra
       return changed instanceof Promise ? changed.then(nothing) : undefined;
     },
   };
+}
+
+/** The counter of a day that a value has. */
+function namedShare(account: string, share: RateShare, now: number): NamedCounter {
+  return {
+    key: keyOf(account, share, share.slot),
+    countKey: accountKey('rate', account, `names\n${share.slot}`),
+    ttlMs: freeAt(share, share.slot) - now + SLACK_MS,
+  };
+}
+
+function outOfNames(share: RateShare): RateDecision {
+  const { name, tag, slot } = share;
+  const resetsAt = freeAt(share, slot);
+  return { granted: false, broken: { name, limit: MOST_NAMES, remaining: 0, resetsAt, tag, isOfNames: true } };
 }
 
 type LimitOfAccount = Pick<RateShare, 'name' | 'tag'>;
@@ -183,6 +214,8 @@ interface StateBudgetsOptions {
 const TURN_SLACK_MS = 86_400_000;
 /** Time that a budget without an end is remembered when nobody uses it. */
 const TEN_YEARS_MS = 315_360_000_000;
+/** Time that a session without an end is remembered: clients make up new ones every day. */
+const SESSION_MS = 90 * 86_400_000;
 
 /**
  * Budgets by counters in a state store: what was spent in a turn of the period, and what is reserved. Reservations are
@@ -194,42 +227,53 @@ export function stateBudgets(state: StateStore, { holdMs, wallClock }: StateBudg
     const counter = await state.get(key);
     return typeof counter === 'number' ? counter : 0;
   }
+  const crowdedOut = countedNames(state);
+  function reserve({ account, budgets, nanoUsd }: BudgetClaim, now: number): MaybePromise<BudgetDecision> {
+    const slice = Math.floor(now / holdMs);
+    const holds = budgets.map((budget) => holdOf(account, budget, slice, now));
+    const changed = state.change(
+      holds.map(({ heldKey, spentKey, previousKey }, index): CounterChange => ({
+        key: heldKey,
+        by: nanoUsd,
+        ttlMs: 3 * holdMs,
+        max: budgets[index]?.limitNanoUsd,
+        beside: [spentKey, previousKey],
+      })),
+    );
+    const decide = ({ applied, sums }: ChangedCounters): BudgetDecision | Promise<BudgetDecision> => {
+      if (applied) return { granted: true, ticket: { account, nanoUsd, holds }, left: leastLeft(budgets, sums) };
+      const left = budgets.map(async (budget, index) => {
+        const sum = sums[index] ?? 0;
+        return {
+          ...budget,
+          remainingNanoUsd: budget.limitNanoUsd - sum,
+          heldNanoUsd: Math.max(0, sum - (await count(holds[index]?.spentKey ?? ''))),
+          resetsAt: turnAt(budget.period, now).endsAt,
+        };
+      });
+      return Promise.all(left).then((all) => ({ granted: false, short: shortestOf(all, nanoUsd) }));
+    };
+    return changed instanceof Promise ? changed.then(decide) : decide(changed);
+  }
   return {
-    reserve({ account, budgets, nanoUsd }) {
+    reserve(claim) {
       const now = wallClock();
-      const slice = Math.floor(now / holdMs);
-      const holds = budgets.map((budget) => holdOf(account, budget, slice, now));
-      const changed = state.change(
-        holds.map(({ heldKey, spentKey, previousKey }, index): CounterChange => ({
-          key: heldKey,
-          by: nanoUsd,
-          ttlMs: 3 * holdMs,
-          max: budgets[index]?.limitNanoUsd,
-          beside: [spentKey, previousKey],
-        })),
-      );
-      const decide = ({ applied, sums }: ChangedCounters): BudgetDecision | Promise<BudgetDecision> => {
-        if (applied) return { granted: true, ticket: { account, nanoUsd, holds } };
-        const left = budgets.map(async (budget, index) => {
-          const sum = sums[index] ?? 0;
-          return {
-            ...budget,
-            remainingNanoUsd: budget.limitNanoUsd - sum,
-            heldNanoUsd: Math.max(0, sum - (await count(holds[index]?.spentKey ?? ''))),
-            resetsAt: turnAt(budget.period, now).endsAt,
-          };
-        });
-        return Promise.all(left).then((all) => ({ granted: false, short: shortestOf(all, nanoUsd) }));
+      const named = claim.budgets.filter(({ tag }) => tag !== undefined);
+      if (named.length === 0) return reserve(claim, now);
+      const counted = crowdedOut(named.map((budget) => namedBudget(claim.account, budget, now)));
+      const decide = (name: NamedCounter | undefined): MaybePromise<BudgetDecision> => {
+        const [budget] = name === undefined ? [] : named;
+        return budget === undefined ? reserve(claim, now) : { granted: false, short: outOfBudgets(budget, now) };
       };
-      return changed instanceof Promise ? changed.then(decide) : decide(changed);
+      return counted instanceof Promise ? counted.then(decide) : decide(counted);
     },
     settle({ nanoUsd: reserved, holds }, nanoUsd) {
-      const changed = state.change(
-        holds.flatMap(({ heldKey, spentKey, spentTtlMs }) => [
-          { key: heldKey, by: -reserved, ttlMs: 3 * holdMs },
-          { key: spentKey, by: nanoUsd, ttlMs: spentTtlMs },
-        ]),
-      );
+      const changes = holds.flatMap(({ heldKey, spentKey, spentTtlMs }) => [
+        { key: heldKey, by: -reserved, ttlMs: 3 * holdMs },
+        { key: spentKey, by: nanoUsd, ttlMs: spentTtlMs },
+      ]);
+      // What changes nothing would still make a counter.
+      const changed = state.change(changes.filter(({ by }) => by !== 0));
       return changed instanceof Promise ? changed.then(nothing) : undefined;
     },
     async spentUnder(account, budgets) {
@@ -237,6 +281,16 @@ export function stateBudgets(state: StateStore, { holdMs, wallClock }: StateBudg
       return Promise.all(budgets.map((budget) => count(holdOf(account, budget, 0, now).spentKey)));
     },
   };
+}
+
+/** What is left of the budget that has the least. */
+function leastLeft(budgets: readonly HeldBudget[], sums: readonly number[]): ShortBudget | undefined {
+  let least: ShortBudget | undefined;
+  for (const [index, budget] of budgets.entries()) {
+    const remainingNanoUsd = budget.limitNanoUsd - (sums[index] ?? 0);
+    if (least === undefined || remainingNanoUsd < least.remainingNanoUsd) least = { ...budget, remainingNanoUsd };
+  }
+  return least;
 }
 
 /** The budget that is in the way: the first that was spent, because it stays so, and else the one with the least left. */
@@ -260,7 +314,36 @@ function holdOf(
     heldKey: accountKey('budget', account, `${owner}\nheld ${slice}`),
     previousKey: accountKey('budget', account, `${owner}\nheld ${slice - 1}`),
     spentKey: accountKey('budget', account, `${owner}\nspent in ${id}`),
-    spentTtlMs: endsAt === undefined ? TEN_YEARS_MS : endsAt - now + TURN_SLACK_MS,
+    spentTtlMs: endsAt === undefined ? endlessMs(scope) : endsAt - now + TURN_SLACK_MS,
+  };
+}
+
+/** Time that what was spent under a budget without an end is remembered, from the first of it. */
+function endlessMs(scope: HeldBudget['scope']): number {
+  return scope === 'session' ? SESSION_MS : TEN_YEARS_MS;
+}
+
+/** The turn in which values of a budget are counted: those of sessions begin anew where the sessions end too. */
+function turnOf(
+  { scope, period }: HeldBudget,
+  now: number,
+): { readonly id: string; readonly endsAt?: number | undefined } {
+  if (scope !== 'session' || period !== 'total') return turnAt(period, now);
+  const id = Math.floor(now / SESSION_MS);
+  return { id: `sessions ${id}`, endsAt: (id + 1) * SESSION_MS };
+}
+
+function outOfBudgets(budget: HeldBudget, now: number): ShortBudget {
+  return { ...budget, remainingNanoUsd: 0, mostNames: MOST_NAMES, resetsAt: turnOf(budget, now).endsAt };
+}
+
+function namedBudget(account: string, budget: HeldBudget, now: number): NamedCounter {
+  const { spentKey, spentTtlMs } = holdOf(account, budget, 0, now);
+  const turn = turnOf(budget, now).id;
+  return {
+    key: spentKey,
+    countKey: accountKey('budget', account, `names of ${budget.scope} in ${turn}`),
+    ttlMs: spentTtlMs,
   };
 }
 

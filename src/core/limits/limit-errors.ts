@@ -2,6 +2,7 @@
 import { RouterError } from '../../protocol/router-error.ts';
 import { usdFromNano } from '../../catalog/cost.ts';
 import type { MostCost } from './most-cost.ts';
+import { UNKNOWN_PRICE } from './unpaid.ts';
 import { echo } from '../../protocol/fault.ts';
 import type { BrokenRateLimit, LimitOwner, ShortBudget } from '../../contracts/account-limits.ts';
 
@@ -9,8 +10,10 @@ import type { BrokenRateLimit, LimitOwner, ShortBudget } from '../../contracts/a
 export const OWN_RATE_LIMIT = 'router_rate_limit';
 
 /** The 429 for a request that exceeds the rate limit (gaps 7.6). `X-RateLimit-Reset` is in epoch milliseconds. */
-export function rateLimitError({ name, limit, remaining, resetsAt, tag }: BrokenRateLimit, now: number): RouterError {
+export function rateLimitError(broken: BrokenRateLimit, now: number): RouterError {
+  const { name, limit, remaining, resetsAt, tag } = broken;
   const retryAfterMs = Math.max(0, resetsAt - now);
+  if (broken.isOfNames === true && tag !== undefined) return namesError(tag, limit, resetsAt);
   return new RouterError({
     status: 429,
     errorType: 'rate_limit_exceeded',
@@ -61,6 +64,22 @@ export function fullError(limit: number, what: string): RouterError {
   });
 }
 
+/** The 429 for a new session id or value of metadata, where an account has used as many as can be counted. */
+export function namesError({ key }: LimitOwner, most: number, resetsAt: number | undefined): RouterError {
+  const what = key === undefined ? 'session ids' : `values of metadata.${key}`;
+  return new RouterError({
+    status: 429,
+    errorType: 'rate_limit_exceeded',
+    message: `This account has used ${most} different ${what}, as many as can be limited one by one; use one that it has used before, or leave it out`,
+    metadata: {
+      provider_name: null,
+      limit_source: OWN_RATE_LIMIT,
+      ...(resetsAt === undefined ? {} : { resets_at: resetsAt }),
+    },
+    retryable: false,
+  });
+}
+
 function ownerOf({ key, value }: LimitOwner): string {
   return key === undefined ? 'this session' : `metadata.${key} ${echo(value)}`;
 }
@@ -85,7 +104,8 @@ export function sufficesLater({ remainingNanoUsd, heldNanoUsd = 0 }: ShortBudget
  * only reserved for others comes back in a moment, so that such a request may be sent again.
  */
 export function budgetError(budget: ShortBudget, cost: MostCost): RouterError {
-  const { remainingNanoUsd: left, scope, period, limitNanoUsd, tag } = budget;
+  const { remainingNanoUsd: left, heldNanoUsd = 0, scope, period, limitNanoUsd, tag } = budget;
+  if (budget.mostNames !== undefined && tag !== undefined) return namesError(tag, budget.mostNames, budget.resetsAt);
   const { nanoUsdPerAnswerToken: each, answerTokens } = cost;
   // What is missing could be saved at the answer, if that is where the cost would arise.
   const affordable = each > 0 ? Math.floor(answerTokens - (cost.nanoUsd - left) / each) : 0;
@@ -101,10 +121,17 @@ export function budgetError(budget: ShortBudget, cost: MostCost): RouterError {
       provider_name: null,
       limit_source: `${scope}_budget`,
       ...(budget.resetsAt === undefined ? {} : { resets_at: budget.resetsAt }),
+      ...(budget.key === undefined ? {} : { key: budget.key }),
+      ...(tag === undefined ? {} : { value: tag.value }),
+      period,
+      limit_usd: usdFromNano(limitNanoUsd),
+      spent_usd: usdFromNano(limitNanoUsd - left - heldNanoUsd),
+      reserved_usd: usdFromNano(heldNanoUsd),
+      needed_usd: usdFromNano(cost.nanoUsd),
     },
   } as const;
   if (sufficesLater(budget, cost.nanoUsd)) {
-    const held = usdFromNano(budget.heldNanoUsd ?? 0);
+    const held = usdFromNano(heldNanoUsd);
     return new RouterError({
       ...details,
       message: `Requests under way have reserved $${held} of ${of}, $${usdFromNano(limitNanoUsd)}${every}; this one may cost $${usdFromNano(cost.nanoUsd)}. Try again in ${HELD_RETRY_MS / 1_000} second, or set a lower max_tokens`,
@@ -115,8 +142,8 @@ export function budgetError(budget: ShortBudget, cost: MostCost): RouterError {
   }
   const message =
     left > 0 && affordable > 0
-      ? `This request requires more credits, or fewer max_tokens. You requested up to ${answerTokens} tokens, but can only afford ${affordable}`
-      : `Insufficient credits: ${of}, $${usdFromNano(limitNanoUsd)}${every}, has $${usdFromNano(Math.max(0, left))} left, but this request may cost up to $${usdFromNano(cost.nanoUsd)}${outputOf(cost)}`;
+      ? `This request requires more credits, or fewer max_tokens. You requested up to ${answerTokens} tokens, but can only afford ${affordable} of ${of}: $${usdFromNano(left)} of $${usdFromNano(limitNanoUsd)}${every} are left, and the cheapest endpoint may cost $${usdFromNano(cost.nanoUsd)}`
+      : `Insufficient credits: ${of}, $${usdFromNano(limitNanoUsd)}${every}, has $${usdFromNano(Math.max(0, left))} left, but this request may cost up to $${usdFromNano(cost.nanoUsd)} at the cheapest endpoint${outputOf(cost)}`;
   return new RouterError({ ...details, message, retryable: false });
 }
 
@@ -132,7 +159,7 @@ export function unpricedError(model: string, providerName: string): RouterError 
     status: 402,
     errorType: 'payment_required',
     message: `This account has a budget, and the price of ${model} is unknown at ${providerName}; choose a model with a price`,
-    metadata: { provider_name: null, limit_source: 'unknown_price' },
+    metadata: { provider_name: null, limit_source: UNKNOWN_PRICE },
     retryable: false,
   });
 }

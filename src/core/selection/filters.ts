@@ -154,6 +154,7 @@ const PROGRESS = [
   'max_output_tokens',
   'context_length',
   'allow_fallbacks',
+  'budget',
   'plugin',
 ] as const satisfies readonly ExclusionReason[];
 

@@ -41,6 +41,7 @@ export function describeRouting(facts: MetadataFacts): RouterMetadata {
         selected: endpoint === selected,
         ...(figures === undefined ? {} : { decision: describeDecision(figures) }),
       })),
+      ...unpaidOf(plan),
     },
     ...(attempts.length === 0 ? {} : { attempts: attempts.map((attempt) => describeAttempt(attempt, plan)) }),
     ...(generationTime === undefined ? {} : { generation_time: Math.round(generationTime) }),
@@ -48,6 +49,13 @@ export function describeRouting(facts: MetadataFacts): RouterMetadata {
     ...(plan.applied && { applied: plan.applied }),
     ...(warnings?.length ? { warnings } : {}),
   };
+}
+
+function unpaidOf({ rejected }: RoutePlan): Pick<RouterMetadata['endpoints'], 'excluded'> {
+  const excluded = rejected.flatMap(({ endpoint: { providerName: provider, model }, reason, detail = '' }) =>
+    reason === 'budget' ? [{ provider, model, reason, detail }] : [],
+  );
+  return excluded.length === 0 ? {} : { excluded };
 }
 
 function describeDecision(figures: DecisionFigures): RoutingDecision {

@@ -41,7 +41,8 @@ import type { Continuation } from '../../contracts/failure.ts';
  */
 export abstract class AttemptLoop<Request extends RoutedRequest, Call extends AttemptCall<Result>, Result> {
   readonly request: Request;
-  readonly plan: RoutePlan;
+  /** Loses the endpoints that turn out to be more than a budget can pay. */
+  plan: RoutePlan;
   readonly startedAt: number;
   readonly signal: AbortSignal;
   /** Called with every body that goes upstream, when the request wants to see them. */
@@ -145,14 +146,8 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
   metadata(outcome: RequestOutcome, generationTime?: number): RouterMetadata {
     const { plan, attempts, request, services } = this;
     const warnings = unknownProviders(request.preferences, services.facts.catalog);
-    return describeRouting({
-      plan,
-      attempts,
-      answered: outcome === 'answered',
-      generationTime,
-      pipeline: [],
-      warnings,
-    });
+    const answered = outcome === 'answered';
+    return describeRouting({ plan, attempts, answered, generationTime, pipeline: [], warnings });
   }
 
   /** What an answer used and cost, with what was lost on calls beside it. */
@@ -190,7 +185,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     this.#attempts.push(ended);
     const facts = isFailure ? undefined : end.facts;
     this.#slots?.end(made.call, made.endpoint, made.startedAt, facts?.usage.total_tokens);
-    const sent = this.#prepared?.get(made.endpoint.id) ?? this.request;
+    const sent = this.#asFor(made.endpoint);
     const counted = settleAttempt(this.services, this.request, { made, attempt: ended, facts, sent }, this.#counted);
     if (!isFailure && (this.#attempts.length > 1 || !refusals.isEmpty))
       for (const warning of learnFromAnswer(refusals, this, made, ended.endedAt)) warn(this.services.events, warning);
@@ -214,16 +209,22 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     return Promise.resolve(prepare(endpoint)).then((request) => void prepared.set(endpoint.id, request));
   }
 
-  /** Reserves what a call can cost. */
+  /** The request as it goes to an endpoint. */
+  #asFor({ id }: Endpoint): Request {
+    return this.#prepared?.get(id) ?? this.request;
+  }
+
+  /** Reserves what a call can cost. An endpoint that the budgets cannot pay is none of the plan any more. */
   async #reserve({ endpoint }: PlanStep): Promise<void> {
     try {
-      await this.#reservation?.make(endpoint, this.#prepared?.get(endpoint.id) ?? this.request);
+      const affordable = await this.#reservation?.makeWithin(this.plan, endpoint, this.#asFor(endpoint));
+      if (affordable !== undefined) this.plan = affordable;
+      if (affordable?.steps.length === 0) this.#reservation?.refuse();
     } catch (error) {
       throw withContext(errorOfUnknown(error), this.#errorContext());
     }
   }
 
-  /** @param waitedMs - What was waited just now. */
   #nextMove(waitedMs: number): Move {
     const { environment, fallback: policy, pacing, records } = this.services;
     const now = environment.now();
@@ -273,7 +274,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const why = { isProbe: isProbe === true, hedge: false, isLastResort };
     const running = this.#launch(step, why, this.#slots?.useNext());
     if (this.#hedging?.isUsed === true) return this.#hedging.alone(running);
-    const conclude = (result: CallResult<Result>): Answer<Call, Result> | undefined => this.#conclude(running, result);
+    const conclude = (result: CallResult<Result>) => this.#conclude(running, result);
     if (this.plan.steps.length === 1 || !mayHedge(hedge, this.request)) return running.outcome(conclude);
     const lateMs = lateAfterMs(this.services, running, 'may_hang');
     return running.race(environment, lateMs, conclude, () => this.#besides().beside(running));
@@ -281,15 +282,14 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
 
   /** What makes a call beside one that is late. */
   #besides(): Hedging<Call, Result> {
-    const { request, plan, signal } = this;
     return (this.#hedging ??= new Hedging({
-      request,
-      plan,
-      signal,
+      request: this.request,
+      steps: () => this.plan.steps,
+      signal: this.signal,
       services: this.services,
       attempts: this.#attempts,
       admission: this.#admission,
-      givenUpUsd: (call) => givenUpUsd({ ...call, tokens: this.#tokensOf(call.endpoint) }, request),
+      givenUpUsd: (call) => givenUpUsd({ ...call, tokens: this.#tokensOf(call.endpoint) }, this.request),
       launchBeside: (step, isWanted) => this.#launchBeside(step, isWanted),
       conclude: (running, opened) => this.#conclude(running, opened),
     }));
@@ -312,7 +312,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
       environment,
       signal: this.signal,
       timeouts: limits,
-      request: this.#prepared?.get(endpoint.id) ?? this.request,
+      request: this.#asFor(endpoint),
       provider,
       endpoint: refusing?.endpoint ?? endpoint,
       apiKey: endpoint.byok && this.request.account.providerKeys?.[endpoint.provider]?.apiKey,
@@ -343,7 +343,7 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const reservation = this.#reservation && new Reservation(this.services, this.request);
     try {
       await this.#prepare(step);
-      await reservation?.make(step.endpoint, this.#prepared?.get(step.endpoint.id) ?? this.request);
+      if ((await reservation?.make(step.endpoint, this.#asFor(step.endpoint))) !== undefined) return undefined;
     } catch {
       return undefined;
     }
@@ -384,9 +384,9 @@ export abstract class AttemptLoop<Request extends RoutedRequest, Call extends At
     const { docsUrl, facts, records } = this.services;
     const { errorOfStop } = await loadStopped();
     if (this.#counted !== undefined) records.excuse(this.#counted);
-    const tried = { request: this.request, plan: this.plan, attempts: this.#attempts, admission: this.#admission };
-    const context = { ...tried, catalog: facts.catalog, lately: records.endedLately, docsUrl };
-    return errorOfStop(context, reason, this.#errorContext());
+    const { request, plan, attempts } = this;
+    const world = { catalog: facts.catalog, admission: this.#admission, lately: records.endedLately, docsUrl };
+    return errorOfStop({ request, plan, attempts, ...world }, reason, this.#errorContext());
   }
 
   #errorContext(): { readonly routerMetadata: RouterMetadata; readonly generationId: string } {

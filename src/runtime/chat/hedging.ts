@@ -3,7 +3,7 @@ import type { Admission } from '../../core/fallback/health.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
 import { growthFactor, expectedMs, usualLongest } from '../../core/selection/adaptive/speed.ts';
 import { hedgeDelay } from '../../core/selection/adaptive/hedge.ts';
-import type { PlanStep, RoutePlan } from '../../core/selection/route-plan.ts';
+import type { PlanStep } from '../../core/selection/route-plan.ts';
 import type { AttemptCall, CallResult } from './attempt-call.ts';
 import { expectedWork, type RunningAttempt } from './running-attempt.ts';
 import type { RuntimeServices } from './services.ts';
@@ -17,7 +17,8 @@ import type { UnansweredCall } from '../../core/stream/billing.ts';
 export interface HedgedRequest<Call, Result> {
   readonly services: RuntimeServices;
   readonly request: RoutedRequest;
-  readonly plan: RoutePlan;
+  /** Those that may be called, in their order. */
+  readonly steps: () => readonly PlanStep[];
   readonly signal: AbortSignal;
   /** Calls that have ended. */
   readonly attempts: readonly Attempt[];
@@ -180,10 +181,10 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
 
   /** The endpoint that would be called if the calls under way failed: one that is well, and not itself waited for. */
   #stepBeside(...runningAttempts: readonly RunningAttempt<Call, Result>[]): PlanStep | undefined {
-    const { services, plan, attempts, admission } = this.#own;
+    const { services, steps, attempts, admission } = this.#own;
     const { records, fallback } = services;
     if (attempts.length + runningAttempts.length >= fallback.maxAttempts) return undefined;
-    const well = plan.steps.filter((step) => {
+    const well = steps().filter((step) => {
       if (step.spare === true) return false;
       const admitted = admission(step);
       return admitted.ok && admitted.probe !== true;

@@ -8,8 +8,10 @@ import type { Account } from '../../contracts/account.ts';
 import { type Budget, BUDGET_PERIODS, type BudgetPeriod } from '../../core/limits/budget.ts';
 import { budgetError, sufficesLater, unpricedError } from '../../core/limits/limit-errors.ts';
 import { type MostCost, mostCost, mostPromptTokens } from '../../core/limits/most-cost.ts';
+import { cheaperOf, PRICE_UNKNOWN, type Unpaid, unpaidDetail, withoutUnpaid } from '../../core/limits/unpaid.ts';
+import type { RoutePlan } from '../../core/selection/route-plan.ts';
 import type { RoutedRequest } from '../../contracts/request.ts';
-import type { BudgetDecision, BudgetKeeper, BudgetTicket, HeldBudget } from '../../contracts/account-limits.ts';
+import type { BudgetKeeper, BudgetTicket, HeldBudget, ShortBudget } from '../../contracts/account-limits.ts';
 import { type EventHub, warn } from '../events/events.ts';
 import type { AttemptedCall, CallEnd } from '../chat/attempt-call.ts';
 import { chargedFor, spentOnFailed } from '../../core/stream/billing.ts';
@@ -67,18 +69,45 @@ export class Spending {
    * Reserves what a call can cost. Undefined for one that costs the account nothing: it has its own key there.
    *
    * @param promptTokens - Bound of the prompt.
-   * @throws {@link RouterError} 402 when there is not enough left, or when unknown the price; one that may be retried
-   * when the rest is only reserved for other calls.
+   * @returns What is missing where there is not enough left, or the price is unknown: with a 402 that may be retried when
+   * the rest is only reserved for other calls.
+   * @throws {@link RouterError} 429 for a new session or value of metadata where the account has as many as are counted.
    */
-  async reserve(request: RoutedRequest, endpoint: Endpoint, promptTokens: number): Promise<BudgetTicket | undefined> {
+  async reserve(
+    request: RoutedRequest,
+    endpoint: Endpoint,
+    promptTokens: number,
+  ): Promise<BudgetTicket | Unpaid | undefined> {
     if (endpoint.byok !== undefined) return undefined;
     const budgets = this.#budgetsOfRequest(request);
     if (budgets.length === 0) return undefined;
     const { unknownPrice } = this.#policy;
     const cost = mostCost(request, endpoint, promptTokens);
-    if (cost === undefined && unknownPrice === 'refuse') throw unpricedError(endpoint.model, endpoint.providerName);
-    const claim = { account: request.account.id, budgets, nanoUsd: cost?.nanoUsd ?? 0 };
-    return ticketOf(await this.#keeper.reserve(claim), cost ?? NOTHING);
+    if (cost === undefined && unknownPrice === 'refuse') return unpricedAt(endpoint);
+    const nanoUsd = cost?.nanoUsd ?? 0;
+    // What is free can be used with an empty budget too; what it costs in the end is counted all the same.
+    const held = cost?.nanoUsd === 0 ? budgets.map(unlimited) : budgets;
+    const decision = await this.#keeper.reserve({ account: request.account.id, budgets: held, nanoUsd });
+    return decision.granted ? decision.ticket : unpaidBy(decision.short, cost ?? NOTHING);
+  }
+
+  /** A plan as a call would follow it now: without the endpoints that the budgets of the request cannot pay. */
+  async affordable(plan: RoutePlan, request: RoutedRequest): Promise<RoutePlan> {
+    const budgets = this.holds(request.account) ? this.#budgetsOfRequest(request) : [];
+    if (budgets.length === 0) return plan;
+    const decision = await this.#keeper.reserve({ account: request.account.id, budgets, nanoUsd: 0 });
+    if (decision.granted) this.settle(decision.ticket, 0);
+    else if (decision.short.mostNames !== undefined) throw budgetError(decision.short, NOTHING);
+    const left = decision.granted ? decision.left : decision.short;
+    const promptTokens = mostPromptTokens(request);
+    return withoutUnpaid(plan, (endpoint) => {
+      if (endpoint.byok !== undefined) return undefined;
+      const cost = mostCost(request, endpoint, promptTokens);
+      if (cost === undefined && this.#policy.unknownPrice === 'refuse') return PRICE_UNKNOWN;
+      if (left === undefined || cost?.nanoUsd === 0) return undefined;
+      const nanoUsd = cost?.nanoUsd ?? 0;
+      return left.remainingNanoUsd < nanoUsd ? unpaidDetail(left, nanoUsd) : undefined;
+    });
   }
 
   /**
@@ -143,7 +172,7 @@ export class Spending {
     if (limited.length === 0) return;
     void this.#shown(async () => {
       // A budget that is used up gives no ticket; its own limit must not hide what was spent.
-      const budgets = limited.map((budget) => ({ ...budget, limitNanoUsd: Number.MAX_SAFE_INTEGER }));
+      const budgets = limited.map(unlimited);
       const decision = await this.#keeper.reserve({ account: account.id, budgets, nanoUsd: 0 });
       if (decision.granted) await this.#keeper.settle(decision.ticket, nanoUsd);
     });
@@ -190,9 +219,19 @@ function held(scope: HeldBudget['scope'], budget: Budget): HeldBudget {
   return { scope, limitNanoUsd: nanoFromUsd(limitUsd), period };
 }
 
-function ticketOf(decision: BudgetDecision, cost: MostCost): BudgetTicket {
-  if (!decision.granted) throw budgetError(decision.short, cost);
-  return decision.ticket;
+/** A budget that is counted and limits nothing. */
+function unlimited(budget: HeldBudget): HeldBudget {
+  return { ...budget, limitNanoUsd: Number.MAX_SAFE_INTEGER };
+}
+
+function unpaidBy(short: ShortBudget, cost: MostCost): Unpaid {
+  const error = budgetError(short, cost);
+  if (short.mostNames !== undefined) throw error;
+  return { error, detail: unpaidDetail(short, cost.nanoUsd), neededNanoUsd: cost.nanoUsd };
+}
+
+function unpricedAt({ model, providerName }: Endpoint): Unpaid {
+  return { error: unpricedError(model, providerName), detail: PRICE_UNKNOWN, neededNanoUsd: Infinity };
 }
 
 /** What reservations are made with. */
@@ -212,6 +251,9 @@ export class Reservation {
   readonly #request: RoutedRequest;
   #endpoint: Endpoint | undefined;
   #ticket: BudgetTicket | undefined;
+  /** The cheapest of those that could not be paid. */
+  #cheapest: Unpaid | undefined;
+  #counted: { readonly request: RoutedRequest; readonly tokens: number } | undefined;
 
   constructor(services: ReservationServices, request: RoutedRequest) {
     this.#spending = services.spending;
@@ -228,12 +270,41 @@ export class Reservation {
    * Reserves for a call of an endpoint, in the place of what was reserved for another one.
    *
    * @param request - As it goes to this endpoint.
-   * @throws {@link RouterError} 402 when there is not enough left.
+   * @returns What is missing where there is not enough left: then nothing is reserved.
    */
-  async make(endpoint: Endpoint, request: RoutedRequest): Promise<void> {
+  async make(endpoint: Endpoint, request: RoutedRequest): Promise<Unpaid | undefined> {
     this.release();
-    this.#ticket = await this.#spending.reserve(request, endpoint, mostPromptTokens(request));
+    const reserved = await this.#spending.reserve(request, endpoint, this.#promptTokens(request));
+    if (reserved !== undefined && 'error' in reserved) return reserved;
+    this.#ticket = reserved;
     this.#endpoint = endpoint;
+    return undefined;
+  }
+
+  /**
+   * Reserves for a call of an endpoint of a plan, and gives the plan back: without the endpoint where the budgets cannot
+   * pay it.
+   */
+  async makeWithin(plan: RoutePlan, endpoint: Endpoint, request: RoutedRequest): Promise<RoutePlan> {
+    const unpaid = await this.make(endpoint, request);
+    if (unpaid === undefined) return plan;
+    this.#cheapest = cheaperOf(this.#cheapest, unpaid);
+    return withoutUnpaid(plan, ({ id }) => (id === endpoint.id ? unpaid.detail : undefined));
+  }
+
+  /**
+   * Ends a request that no endpoint is left for.
+   *
+   * @throws {@link RouterError} 402, with what the cheapest would have needed.
+   */
+  refuse(): void {
+    if (this.#cheapest !== undefined) throw this.#cheapest.error;
+  }
+
+  /** Bound of the prompt: counted once, however many endpoints are asked for. */
+  #promptTokens(request: RoutedRequest): number {
+    if (this.#counted?.request !== request) this.#counted = { request, tokens: mostPromptTokens(request) };
+    return this.#counted.tokens;
   }
 
   /**

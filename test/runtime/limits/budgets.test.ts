@@ -89,7 +89,7 @@ describe('a budget', () => {
       status: 402,
       errorType: 'payment_required',
       message: expect.stringMatching(
-        /^This request requires more credits, or fewer max_tokens\. You requested up to 20 tokens, but can only afford \d+$/,
+        /^This request requires more credits, or fewer max_tokens\. You requested up to 20 tokens, but can only afford \d+ of the budget of this account: \$0\.00007 of \$0\.00007 are left, and the cheapest endpoint may cost \$0\.0+\d+$/,
       ),
       metadata: { provider_name: null, limit_source: 'account_budget' },
     });
@@ -100,7 +100,7 @@ describe('a budget', () => {
     const empty = await askAndWait(own, { account: { id: 'c', budget: { limitUsd: 0, period: 'day' } }, body: BODY });
     expect(empty.error).toMatchObject({
       message: expect.stringMatching(
-        /^Insufficient credits: the budget of this account, \$0 per day, has \$0 left, but this request may cost up to \$0\.0\d+, of which \$0\.0\d+ for up to 20 tokens of output$/,
+        /^Insufficient credits: the budget of this account, \$0 per day, has \$0 left, but this request may cost up to \$0\.0\d+ at the cheapest endpoint, of which \$0\.0\d+ for up to 20 tokens of output$/,
       ),
       metadata: { resets_at: Date.UTC(2026, 0, 2) },
     });

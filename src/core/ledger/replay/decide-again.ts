@@ -21,6 +21,7 @@ import { resolveTargets, type TargetContext } from '../../normalize/targets.ts';
 import type { AdaptivePolicy } from '../../selection/adaptive/policy.ts';
 import type { Timing } from '../../selection/adaptive/speed.ts';
 import { planRoute } from '../../selection/plan-route.ts';
+import { withoutUnpaid } from '../../limits/unpaid.ts';
 import type { EndpointRecord, SelectionPolicy, SelectionStrategy, World } from '../../selection/world.ts';
 import type { RoutePlan } from '../../selection/route-plan.ts';
 import { normalizePreferences } from '../../normalize/preset.ts';
@@ -93,7 +94,10 @@ export class DecideAgain {
     if (rules?.fault() !== undefined) return undefined;
     const targets = this.#targets(record, decision, rules);
     if (targets === undefined) return undefined;
-    return planRoute(this.#request(record, decision, targets, rules), world ?? this.#world(record, decision));
+    const plan = planRoute(this.#request(record, decision, targets, rules), world ?? this.#world(record, decision));
+    // What was left of a budget is not known any more, but what it could not pay.
+    const unpaid = record.excluded.filter(({ reason }) => reason === 'budget');
+    return unpaid.length === 0 ? plan : withoutUnpaid(plan, ({ id }) => detailOf(unpaid, id));
   }
 
   /** Undefined where none can be applied: what some have made of a request then is all that is known of it. */
@@ -176,8 +180,8 @@ export class DecideAgain {
     this.#requested = undefined;
     for (const { endpoint, seen } of candidates) this.#note(endpoint, seen);
     for (const { endpoint, reason, seen } of excluded) {
-      // What may not be fallen back to was compared, so that nothing to say of it says something, too.
-      if (seen !== undefined || reason === 'allow_fallbacks') this.#note(endpoint, seen);
+      // What may not be fallen back to was compared, and so was what could not be paid, so that nothing to say of it says something, too.
+      if (seen !== undefined || reason === 'allow_fallbacks' || reason === 'budget') this.#note(endpoint, seen);
     }
   }
 
@@ -280,6 +284,11 @@ export class DecideAgain {
       shortened: target.shortened && byId(target.shortened),
     };
   }
+}
+
+function detailOf(unpaid: LedgerRecord['excluded'], id: string): string | undefined {
+  const found = unpaid.find(({ endpoint }) => endpoint === id);
+  return found && (found.detail ?? '');
 }
 
 /** Members of a request's preferences, by what records call them. */

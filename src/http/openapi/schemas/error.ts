@@ -49,6 +49,11 @@ const pipelineStage = wireObject<PipelineStage>(
   },
 );
 
+const passedOver = wireObject<NonNullable<RouterMetadata['endpoints']['excluded']>[number]>(
+  { provider: z.string(), model: z.string(), reason: z.literal('budget'), detail: z.string() },
+  {},
+);
+
 /** Schema of {@link RouterMetadata}. */
 export const routerMetadataSchema = wireObject<RouterMetadata>(
   {
@@ -58,7 +63,10 @@ export const routerMetadataSchema = wireObject<RouterMetadata>(
     summary: z.string(),
     attempt: countSchema,
     is_byok: z.boolean(),
-    endpoints: wireObject<RouterMetadata['endpoints']>({ total: countSchema, available: z.array(offered) }, {}),
+    endpoints: wireObject<RouterMetadata['endpoints']>(
+      { total: countSchema, available: z.array(offered) },
+      { excluded: z.array(passedOver) },
+    ),
   },
   {
     attempts: z.array(made),
