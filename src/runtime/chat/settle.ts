@@ -15,6 +15,7 @@ import type { RequestFailures } from '../endpoints/request-failures.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import { isListed, requestFacts } from '../events/announce.ts';
 import type { AnswerFacts, AttemptedCall, CallEnd, CallWork } from './attempt-call.ts';
+import { timeoutsOf } from './call-watch.ts';
 import { CALLER_GONE, thrownKind, thrownPlace } from './router-errors.ts';
 import type { CallMeasurement } from '../../core/selection/performance.ts';
 import { warn } from '../events/events.ts';
@@ -82,7 +83,9 @@ function recordEnd(
   }
   const { failure: cause } = outcome;
   const charged = ABANDONED.has(cause.kind) ? 0 : spentOnFailed(made, request, cause);
-  const isLong = cause.kind === 'timeout' && isLongByItself(services, made, endedAt - startedAt);
+  const isLong =
+    cause.kind === 'timeout' &&
+    (isLongByItself(services, made, endedAt - startedAt) || hasQueued(services, request, made, attempt));
   const failed = {
     ok: false,
     failure: isLong ? TOO_LONG : cause,
@@ -211,6 +214,24 @@ function isLongByItself({ records }: RuntimeServices, { endpoint, work }: Attemp
   return 2 * median * growthFactor(usual?.growth, work.tokens + work.spared) >= ms;
 }
 
+/**
+ * Whether a call that ran out of time waited behind others. Its endpoint has answered some of them within the time limit,
+ * and none that began much later: where those are answered before it, this call hangs.
+ */
+function hasQueued(
+  { providers, records, timeouts }: RuntimeServices,
+  { stream }: RoutedRequest,
+  { endpoint }: AttemptedCall,
+  { outcome, startedAt, endedAt }: Attempt,
+): boolean {
+  if (outcome.ok || outcome.failure.overdue !== true) return false;
+  const limits = timeoutsOf(timeouts, providers.get(endpoint.provider) ?? {}, endpoint);
+  const limitMs = stream ? limits.firstTokenMs : limits.answerMs;
+  const { lastSuccessAt, answeredStartedAt } = records.loadOf(endpoint);
+  const hasAnswered = lastSuccessAt > Math.max(startedAt, endedAt - limitMs);
+  return hasAnswered && answeredStartedAt < startedAt + limitMs / 2;
+}
+
 /** What an answer shows of its endpoint that was refused because it does not fit its schema. */
 const MISFIT = { schema: 'misfits' } as const;
 
@@ -255,7 +276,7 @@ function isTextCounted({ needs, operation }: RoutedRequest, { estimated }: Usage
 
 /** A provider's words may repeat what the caller said, and events end up in logs. */
 function inOurWords(failure: AttemptFailure): AttemptFailure {
-  const { raw, thrown: _, mismatch: __, ...shown } = failure;
+  const { raw, thrown: _, mismatch: __, overdue: ___, ...shown } = failure;
   return raw === undefined ? shown : { ...shown, message: `The provider answered ${shown.status ?? 'with an error'}` };
 }
 
