@@ -148,7 +148,7 @@ describe('a busy server over sockets', () => {
     const router = createRouter({ providers: [provider], timeouts: limits });
     const call = async (): Promise<void> => {
       if (how === 'embed') return void (await router.embed({ model: 'acme/embed', input: 'Hello' }));
-      const body = { model: MODEL, messages: [{ role: 'user' as const, content: 'Hello' }] };
+      const body = { model: MODEL, messages: [{ role: 'user', content: 'Hello' }] } as const;
       if (how === 'chat') return void (await router.chat(body));
       for await (const _ of await router.stream(body));
     };
