@@ -1,7 +1,7 @@
 /** A server with a queue of its own: calls whose time limit is over while it answers others. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createRouter } from '../../src/index.ts';
 import { openaiCompatible } from '../../src/entries/providers.ts';
