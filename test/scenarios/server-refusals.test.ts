@@ -27,7 +27,10 @@ async function saying(status: number, body: unknown) {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  closing.push(() => server.closeAllConnections(), () => server.close());
+  closing.push(
+    () => server.closeAllConnections(),
+    () => server.close(),
+  );
   const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
   return { baseURL, calls: () => calls };
 }

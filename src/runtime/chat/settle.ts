@@ -15,14 +15,13 @@ import type { RequestFailures } from '../endpoints/request-failures.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import { isListed, requestFacts } from '../events/announce.ts';
 import type { AnswerFacts, AttemptedCall, CallEnd, CallWork } from './attempt-call.ts';
-import { timeoutsOf } from './call-watch.ts';
+import { hasQueued, isLongByItself } from './busy-calls.ts';
 import { CALLER_GONE, thrownKind, thrownPlace } from './router-errors.ts';
 import type { CallMeasurement } from '../../core/selection/performance.ts';
 import { warn } from '../events/events.ts';
 import type { RequestLedger } from '../ledger/request-ledger.ts';
 import type { RuntimeServices } from './services.ts';
 import { type AttemptFailure, NO_TOKEN } from '../../contracts/failure.ts';
-import { growthFactor, usualMedian } from '../../core/selection/adaptive/speed.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { PromptCacheReport } from '../../contracts/prompt-cache.ts';
 import type { Usage } from '../../protocol/usage.ts';
@@ -205,32 +204,6 @@ function warnOfUnknownPrice({ events, records }: RuntimeServices, endpoint: Endp
 
 /** Counts against nobody: the prompt takes longer to compute than calls may take. */
 const TOO_LONG: AttemptFailure = { kind: 'superseded', message: 'The call would take longer than its time limit' };
-
-/** Whether a call that ran out of time would by its own length have taken about as long where nothing is wrong. */
-function isLongByItself({ records }: RuntimeServices, { endpoint, work }: AttemptedCall, ms: number): boolean {
-  const usual = work && records.usual(endpoint, work.kind);
-  const median = usual && usualMedian(usual);
-  if (work === undefined || median === undefined) return false;
-  return 2 * median * growthFactor(usual?.growth, work.tokens + work.spared) >= ms;
-}
-
-/**
- * Whether a call that ran out of time waited behind others. Its endpoint has answered some of them within the time limit,
- * and none that began much later: where those are answered before it, this call hangs.
- */
-function hasQueued(
-  { providers, records, timeouts }: RuntimeServices,
-  { stream }: RoutedRequest,
-  { endpoint }: AttemptedCall,
-  { outcome, startedAt, endedAt }: Attempt,
-): boolean {
-  if (outcome.ok || outcome.failure.overdue !== true) return false;
-  const limits = timeoutsOf(timeouts, providers.get(endpoint.provider) ?? {}, endpoint);
-  const limitMs = stream ? limits.firstTokenMs : limits.answerMs;
-  const { lastSuccessAt, answeredStartedAt } = records.loadOf(endpoint);
-  const hasAnswered = lastSuccessAt > Math.max(startedAt, endedAt - limitMs);
-  return hasAnswered && answeredStartedAt < startedAt + limitMs / 2;
-}
 
 /** What an answer shows of its endpoint that was refused because it does not fit its schema. */
 const MISFIT = { schema: 'misfits' } as const;

@@ -12,7 +12,9 @@ const LM_STUDIO = 'LM Studio, documentation "OpenAI Compatibility Endpoints"';
 
 /** Words of JSON Schema of which one must say what llama.cpp writes a grammar for. */
 const GRAMMAR_WORDS = new Set(
-  'type $ref anyOf oneOf allOf not enum const properties additionalProperties items prefixItems pattern format'.split(' '),
+  'type $ref anyOf oneOf allOf not enum const properties additionalProperties items prefixItems pattern format'.split(
+    ' ',
+  ),
 );
 const ANNOTATIONS = new Set('title description default examples $schema $id $comment $defs definitions'.split(' '));
 
