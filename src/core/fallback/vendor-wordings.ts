@@ -147,7 +147,7 @@ export const VENDOR_WORDINGS: readonly Wording[] = [
     // Its limit is one of memory, which is declared nowhere: any other server may have room.
     vendor: 'llama.cpp',
     statuses: [400, 413, 500],
-    message: /^\W*input \(\d+ tokens\) is (?:too large to process|larger than the (?:max|maximum) context size)/i,
+    message: /^\W*input \(\d+ tokens\) is (?:too large to proces.|larger than the (?:max|maximum) context size)/i,
     kind: 'unsupported_parameter',
     errorType: 'context_length_exceeded',
     concerns: 'request',

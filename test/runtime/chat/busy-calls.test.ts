@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createRouter } from '../../../src/index.ts';
 import { openaiCompatible } from '../../../src/entries/providers.ts';
-import { ask, askAndWait, type Bench, benchOf, statusOf } from '../../support/driving.ts';
+import { ask, type Bench, benchOf, statusOf } from '../../support/driving.ts';
 import { runs } from '../../support/properties.ts';
 import type { Behaviour } from '../../support/stub-provider.ts';
 
@@ -83,22 +83,6 @@ describe('a busy server', () => {
     for (const { settled } of asked) await settled;
     expect((await stateOf(bench)).health).toBeLessThan(1);
   });
-
-  it('where one call hangs while much later ones are answered, that is a failure', async () => {
-    const behaves = (call: number): Behaviour =>
-      call === 1 ? { does: 'hang' } : { does: 'answer', afterMs: 10, everyMs: 0 };
-    const bench = benchOf({ local: { models: { [MODEL]: { price } }, behaves } }, { timeouts });
-    await askAndWait(bench, { stream: true });
-    const first = ask(bench, { stream: true });
-    await bench.environment.advance(300);
-    for (let call = 0; call < 12; call += 1) {
-      ask(bench, { stream: true });
-      await bench.environment.advance(300);
-    }
-    await bench.environment.advance(500);
-    expect(statusOf(await first.settled)).toBe(524);
-    expect((await stateOf(bench)).health).toBeLessThan(1);
-  });
 });
 
 /** A server over sockets that computes one answer at a time, as llama.cpp with one slot does. */
@@ -135,7 +119,7 @@ describe('a busy server over sockets', () => {
   afterEach(() => closing.splice(0).forEach((close) => close()));
 
   it.each(['stream', 'chat', 'embed'] as const)('answers all of a burst: %s', async (how) => {
-    const server = oneSlot(100);
+    const server = oneSlot(350);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     closing.push(
       () => server.closeAllConnections(),
@@ -147,7 +131,7 @@ describe('a busy server over sockets', () => {
       baseURL: `http://127.0.0.1:${port}/v1`,
       models: { [MODEL]: {}, 'acme/embed': { outputModalities: ['embeddings'] } },
     });
-    const limits = { firstTokenMs: 900, answerMs: 900, totalMs: 30_000 };
+    const limits = { firstTokenMs: 3_000, answerMs: 3_000, totalMs: 30_000 };
     const router = createRouter({ providers: [provider], timeouts: limits });
     const call = async (): Promise<void> => {
       if (how === 'embed') return void (await router.embed({ model: 'acme/embed', input: 'Hello' }));
