@@ -61,6 +61,8 @@ export interface AttemptFailure {
   readonly notListening?: boolean | undefined;
   /** True for a call that was given up because nothing came, while another one was to be had. */
   readonly silent?: boolean | undefined;
+  /** True for an answer that did not begin, or did not end, in time: it may have waited behind others. */
+  readonly overdue?: boolean | undefined;
   /** The message for callers, where the provider's words say more than the kind (gaps 7.3). */
   readonly errorType?: ErrorType | undefined;
   /** The provider's own code. */

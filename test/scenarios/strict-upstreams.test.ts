@@ -30,7 +30,9 @@ interface Scene extends AsyncDisposable {
 }
 
 async function sceneOf({ vendor, template, provider }: StrictRoute): Promise<Scene> {
-  const upstream = await strictUpstream(vendor, { template });
+  // Routes to llama.cpp say that its model reads pictures.
+  const without = vendor === 'llama.cpp' ? ['llama.cpp/image'] : undefined;
+  const upstream = await strictUpstream(vendor, { template, without });
   const router = createRouter({
     providers: [provider(upstream.baseURL)],
     allowAnonymous: true,

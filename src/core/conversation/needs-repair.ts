@@ -1,8 +1,9 @@
+import * as read from '../../platform/json.ts';
 import type { Message, ToolCall } from '../../protocol/message.ts';
 
 /**
  * Whether a conversation may need `repairConversation`: calls and results that do not follow each other one by one, a
- * history that begins with a call, a call without arguments or with the id of another one in its turn, or a turn or a
+ * history that begins with a call, a call whose arguments are no JSON object or with the id of another one in its turn, or a turn or a
  * part that is empty. One look at each message, because every request passes here; the repair itself is loaded for those
  * that need it.
  */
@@ -32,16 +33,26 @@ export function needsRepair(messages: readonly Message[]): boolean {
 
 const NO_CALLS: readonly ToolCall[] = [];
 
-/** True for a call with arguments, whose id no call before it in the turn has. */
+/** True for a call whose arguments are a JSON object, and whose id no call before it in the turn has. */
 function isGoodCall(
   { id, function: { arguments: input } }: ToolCall,
   index: number,
   all: readonly ToolCall[],
 ): boolean {
-  if (input === '') return false;
+  if (!isObjectText(input)) return false;
   for (let other = 0; other < index; other += 1) if (all[other]?.id === id) return false;
   return true;
 }
+
+/** True for the text of a JSON object. */
+export function isObjectText(text: string): boolean {
+  // Arguments that were cut off are the usual fault: those need not be parsed.
+  const last = text.charCodeAt(text.length - 1);
+  return (last === CLOSING || last <= SPACE) && read.parseObject(text) !== undefined;
+}
+
+const CLOSING = 0x7d;
+const SPACE = 0x20;
 
 /** True for instructions that are there for something else than their text. */
 export function changesConfiguration(message: Message): boolean {

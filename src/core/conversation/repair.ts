@@ -1,6 +1,7 @@
 /** Repairs conversations that some provider would refuse, in the same way for all. */
+import * as read from '../../platform/json.ts';
 import type { AssistantMessage, Message, ToolCall, ToolMessage } from '../../protocol/message.ts';
-import { changesConfiguration, isEmptyText } from './needs-repair.ts';
+import { changesConfiguration, isEmptyText, isObjectText } from './needs-repair.ts';
 
 /** A conversation that any provider takes, and what was changed to make it one. */
 export interface RepairedConversation {
@@ -99,7 +100,7 @@ class Repair {
     return { callsOf, left };
   }
 
-  /** A turn whose calls have ids of their own, and arguments that are JSON where a client left them empty. */
+  /** A turn whose calls have ids of their own, and arguments that are a JSON object. */
   #withGoodCalls(message: AssistantMessage, calls: readonly Call[]): AssistantMessage {
     const requested = message.tool_calls ?? [];
     if (!requested.some((call, index) => isBad(call, calls[index]))) return message;
@@ -110,10 +111,21 @@ class Repair {
         const id = calls[index]?.newId;
         if (id !== undefined) this.#note('A second call of one id in a turn got an id of its own');
         const { arguments: input } = call.function;
-        if (input === '') this.#note('A tool call without arguments got an empty object');
-        return { ...call, id: id ?? call.id, function: { ...call.function, arguments: input === '' ? '{}' : input } };
+        return { ...call, id: id ?? call.id, function: { ...call.function, arguments: this.#withObject(input) } };
       }),
     };
+  }
+
+  /** Arguments as a JSON object: servers parse them for the template. What a model wrote stays there to be read. */
+  #withObject(input: string): string {
+    if (isObjectText(input)) return input;
+    const value = read.parse(input);
+    if (input.trim() === '' || value === null) {
+      this.#note('A tool call without arguments got an empty object');
+      return '{}';
+    }
+    this.#note('Arguments of a tool call that are no JSON object were put into one');
+    return JSON.stringify({ arguments: value ?? input });
   }
 
   #missingResult({ id }: Call): ToolMessage {
@@ -166,9 +178,9 @@ class Repair {
   }
 }
 
-/** A call that must change: it has the id of another one, or no arguments. */
+/** A call that must change: it has the id of another one, or its arguments are no JSON object. */
 function isBad({ function: { arguments: input } }: ToolCall, call: Call | undefined): boolean {
-  return input === '' || call?.newId !== undefined;
+  return call?.newId !== undefined || !isObjectText(input);
 }
 
 function isTurn({ role }: Message): boolean {

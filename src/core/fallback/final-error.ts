@@ -181,7 +181,7 @@ function combined(failures: readonly AttemptFailure[]): { status: number; errorT
   }
   const [kind] = failures.map((one) => one.kind);
   const same = kind !== undefined && failures.every((one) => one.kind === kind);
-  if (same && UNIFORM.has(kind)) return ruled(kind);
+  if (same && UNIFORM.has(kind)) return { ...ruled(kind), ...(last.errorType && { errorType: last.errorType }) };
   return failures.every((one) => isOverload(one) || one.kind === 'rate_limited')
     ? ruled('overloaded')
     : ruled('server');

@@ -144,6 +144,27 @@ export const VENDOR_WORDINGS: readonly Wording[] = [
     source: `${OPENAI}, ${ANTHROPIC}, ${GOOGLE}`,
   },
   {
+    // Its limit is one of memory, which is declared nowhere: any other server may have room.
+    vendor: 'llama.cpp',
+    statuses: [400, 413, 500],
+    message: /^\W*input \(\d+ tokens\) is (?:too large to proces.|larger than the (?:max|maximum) context size)/i,
+    kind: 'unsupported_parameter',
+    errorType: 'context_length_exceeded',
+    concerns: 'request',
+    source: 'github.com/ggml-org/llama.cpp/tree/master/tools/server',
+  },
+  {
+    // It answers 500 and 501 where others answer 400: nothing is wrong with the server.
+    vendor: 'llama.cpp',
+    statuses: [500, 501],
+    code: /\bnot_supported_error\b/,
+    message:
+      /^\W*(?:(?:image|audio|video|multimodal)(?: input)? is not supported\b|failed to parse (?:tool call arguments|messages|tools)\b|unsupported content\[\]\.type|(?:tools|tool_choice) param requires --jinja|cannot use (?:both )?(?:custom )?grammar|json schema (?:conversion failed|error)|unable to generate parser for this template|(?:this|the current) server does not support\b|all non-assistant messages must|assistant (?:message must|response prefill)|cannot have 2 or more assistant|(?:top_)?logprobs (?:is|are|requires) )/i,
+    kind: 'unsupported_parameter',
+    concerns: 'request',
+    source: 'github.com/ggml-org/llama.cpp/tree/master/tools/server',
+  },
+  {
     // Each server has words of its own for a prompt that is too long for it. Codes and types are surer than sentences.
     vendor: 'llama.cpp, Kimi, Z.ai, xAI, Alibaba, Together, Bedrock, vLLM, GitHub Copilot, LM Studio',
     statuses: [400, 413, 422],

@@ -17,8 +17,14 @@ export function flawOfVectors(
   if (vectors.length !== inputs.length) {
     return bad(`The number of vectors that the provider sent is ${vectors.length}, not ${inputs.length}`);
   }
-  const length = dimensions ?? vectors[0]?.length ?? 0;
-  if (length === 0) return bad('The provider sent an empty vector');
+  const own = vectors[0]?.length ?? 0;
+  if (own === 0) return bad('The provider sent an empty vector');
+  const length = dimensions ?? own;
+  if (own !== length && vectors.every((vector) => vector.length === own)) {
+    // It would be the same the next time: the model has no other length, or the server does not know the parameter.
+    const message = `The provider sends vectors of length ${own} here, not ${length}: leave dimensions out, or set ${own}`;
+    return failure('unsupported_parameter', message);
+  }
   for (const vector of vectors) {
     if (vector.length !== length) return bad(`The provider sent a vector of length ${vector.length}, not ${length}`);
     // Not every(): holes in a sparse array would be passed over, and this loop is the hot one.

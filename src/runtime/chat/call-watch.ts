@@ -222,9 +222,9 @@ function expired(phase: Phase): AttemptFailure {
     case 'connect':
       return failure('timeout', 'The provider did not take the connection in time');
     case 'first_token':
-      return failure('timeout', 'The provider did not begin its answer in time');
+      return failure('timeout', 'The provider did not begin its answer in time', { overdue: true });
     case 'answer':
-      return failure('timeout', 'The provider did not finish its answer in time');
+      return failure('timeout', 'The provider did not finish its answer in time', { overdue: true });
     case 'idle':
       return failure('timeout', 'The provider stopped in the middle of its answer');
     case 'total':

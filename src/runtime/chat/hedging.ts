@@ -94,16 +94,18 @@ export class Hedging<Call extends AttemptCall<Result>, Result> {
   /**
    * Whether a call is waited for although its time limit is over: one at an endpoint that is merely slow. Elsewhere it
    * would be the last in another queue, so it moves only where that is sooner, and as far as there may be second calls.
+   * Where no other endpoint is left, it could only fail.
    *
    * @param answeredAt - Monotonic milliseconds of the last answer of its endpoint.
    */
   isWaitedFor(running: RunningAttempt<Call, Result>, answeredAt: number): boolean {
     const { pacing, records, environment } = this.#own.services;
     const { endpoint } = running.step;
-    const step = this.#isUsed ? undefined : this.#stepBeside(running);
-    if (step === undefined) return false;
+    if (answeredAt <= running.startedAt) return false;
+    const step = this.#stepBeside(running);
+    if (step === undefined) return !(running.isSilent && records.isSilent(endpoint));
     // What is tried elsewhere because its endpoint is out is no second call.
-    if (answeredAt <= running.startedAt || records.isOut(endpoint) || running.isSilent) return false;
+    if (records.isOut(endpoint) || running.isSilent) return false;
     if (!this.#isSooner(step, running) || !pacing.mayRescue(environment.now())) return true;
     pacing.rescue(records.lateAnswerShare(endpoint));
     return false;

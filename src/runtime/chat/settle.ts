@@ -15,13 +15,13 @@ import type { RequestFailures } from '../endpoints/request-failures.ts';
 import type { RouterError } from '../../protocol/router-error.ts';
 import { isListed, requestFacts } from '../events/announce.ts';
 import type { AnswerFacts, AttemptedCall, CallEnd, CallWork } from './attempt-call.ts';
+import { hasQueued, isLongByItself } from './busy-calls.ts';
 import { CALLER_GONE, thrownKind, thrownPlace } from './router-errors.ts';
 import type { CallMeasurement } from '../../core/selection/performance.ts';
 import { warn } from '../events/events.ts';
 import type { RequestLedger } from '../ledger/request-ledger.ts';
 import type { RuntimeServices } from './services.ts';
 import { type AttemptFailure, NO_TOKEN } from '../../contracts/failure.ts';
-import { growthFactor, usualMedian } from '../../core/selection/adaptive/speed.ts';
 import type { Attempt } from '../../core/fallback/attempt.ts';
 import type { PromptCacheReport } from '../../contracts/prompt-cache.ts';
 import type { Usage } from '../../protocol/usage.ts';
@@ -82,7 +82,9 @@ function recordEnd(
   }
   const { failure: cause } = outcome;
   const charged = ABANDONED.has(cause.kind) ? 0 : spentOnFailed(made, request, cause);
-  const isLong = cause.kind === 'timeout' && isLongByItself(services, made, endedAt - startedAt);
+  const isLong =
+    cause.kind === 'timeout' &&
+    (isLongByItself(services, made, endedAt - startedAt) || hasQueued(services, request, made, attempt));
   const failed = {
     ok: false,
     failure: isLong ? TOO_LONG : cause,
@@ -204,14 +206,6 @@ function warnOfUnknownPrice({ events, records }: RuntimeServices, endpoint: Endp
 /** Counts against nobody: the prompt takes longer to compute than calls may take. */
 const TOO_LONG: AttemptFailure = { kind: 'superseded', message: 'The call would take longer than its time limit' };
 
-/** Whether a call that ran out of time would by its own length have taken about as long where nothing is wrong. */
-function isLongByItself({ records }: RuntimeServices, { endpoint, work }: AttemptedCall, ms: number): boolean {
-  const usual = work && records.usual(endpoint, work.kind);
-  const median = usual && usualMedian(usual);
-  if (work === undefined || median === undefined) return false;
-  return 2 * median * growthFactor(usual?.growth, work.tokens + work.spared) >= ms;
-}
-
 /** What an answer shows of its endpoint that was refused because it does not fit its schema. */
 const MISFIT = { schema: 'misfits' } as const;
 
@@ -264,7 +258,7 @@ function isTextCounted({ needs, operation }: RoutedRequest, { estimated }: Usage
 
 /** A provider's words may repeat what the caller said, and events end up in logs. */
 function inOurWords(failure: AttemptFailure): AttemptFailure {
-  const { raw, thrown: _, mismatch: __, evidence: ___, ...shown } = failure;
+  const { raw, thrown: _, mismatch: __, evidence: ___, overdue: ____, ...shown } = failure;
   return raw === undefined ? shown : { ...shown, message: `The provider answered ${shown.status ?? 'with an error'}` };
 }
 

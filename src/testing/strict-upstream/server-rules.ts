@@ -6,12 +6,15 @@ import { schemaWith } from './schema.ts';
 
 const VLLM = 'vLLM, documentation "OpenAI-Compatible Server"';
 const LLAMA_CPP = 'llama.cpp, README of the server, and common/chat.cpp';
+const LLAMA_CPP_SEEN = 'llama.cpp, its server in wheel xllamacpp 2026.10, as it answered';
 const OLLAMA = 'Ollama, documentation "OpenAI compatibility", and openai/openai.go';
 const LM_STUDIO = 'LM Studio, documentation "OpenAI Compatibility Endpoints"';
 
 /** Words of JSON Schema of which one must say what llama.cpp writes a grammar for. */
 const GRAMMAR_WORDS = new Set(
-  'type $ref anyOf oneOf allOf enum const properties additionalProperties items prefixItems pattern format'.split(' '),
+  'type $ref anyOf oneOf allOf not enum const properties additionalProperties items prefixItems pattern format'.split(
+    ' ',
+  ),
 );
 const ANNOTATIONS = new Set('title description default examples $schema $id $comment $defs definitions'.split(' '));
 
@@ -129,6 +132,20 @@ export const LLAMA_CPP_RULES: readonly StrictRule[] = [
     },
   },
   {
+    id: 'llama.cpp/assistant-empty',
+    checks: 'an assistant without content and calls',
+    words: "Assistant message must contain either 'content' or 'tool_calls'!",
+    source: LLAMA_CPP_SEEN,
+    date: '2026-11',
+    find(request) {
+      const wrong = messagesOf(request).find(
+        ({ role, content, calls }) =>
+          role === 'assistant' && (content === null || content === undefined) && calls.length === 0,
+      );
+      return wrong && { at: wrong.at };
+    },
+  },
+  {
     id: 'llama.cpp/content-missing',
     checks: 'no content in a message other than an assistant’s',
     words: "All non-assistant messages must contain 'content'",
@@ -153,7 +170,8 @@ export const LLAMA_CPP_RULES: readonly StrictRule[] = [
   {
     id: 'llama.cpp/schema',
     checks: 'a response format with a schema that no grammar can be written for',
-    words: 'JSON schema conversion failed:\nUnrecognized schema: {schema}',
+    words:
+      'Unable to generate parser for this template. Automatic parser generation failed: JSON schema error at #: Unrecognized schema: {schema}',
     source: 'llama.cpp, grammars/README.md, JSON Schemas; common/json-schema-to-grammar.cpp',
     date: '2026-11',
     find(request) {
@@ -174,6 +192,48 @@ export const LLAMA_CPP_RULES: readonly StrictRule[] = [
     source: 'ggml-org/llama.cpp, pull request 13174 (the words); common/chat.cpp',
     date: '2025-04-29',
     find: ({ body }) => (body['grammar'] !== undefined && read.list(body['tools']).length > 0 ? {} : undefined),
+  },
+  {
+    id: 'llama.cpp/image',
+    status: 500,
+    checks: 'a picture, for a model without a file that reads pictures',
+    words: 'image input is not supported - hint: if this is unexpected, you may need to provide the mmproj',
+    source: LLAMA_CPP_SEEN,
+    date: '2026-11',
+    type: 'server_error',
+    find: (request) => partOf(messagesOf(request), ({ type }) => type === 'image_url'),
+  },
+  {
+    id: 'llama.cpp/arguments',
+    status: 500,
+    checks: 'arguments of a call that are no JSON, which it parses for the template',
+    words: 'Failed to parse tool call arguments as JSON: [json.exception.parse_error.101] parse error at line 1',
+    source: LLAMA_CPP_SEEN,
+    date: '2026-11',
+    type: 'server_error',
+    find(request) {
+      const wrong = messagesOf(request).find(({ calls }) =>
+        calls.some((call) => typeof call.arguments !== 'string' || read.parse(call.arguments) === undefined),
+      );
+      return wrong && { at: wrong.at };
+    },
+  },
+  {
+    id: 'llama.cpp/logprobs-with-tools',
+    checks: 'log probabilities in a stream with tools',
+    words: 'logprobs is not supported with tools + stream',
+    source: LLAMA_CPP_SEEN,
+    date: '2026-11',
+    find: ({ body }) =>
+      body['logprobs'] === true && body['stream'] === true && read.list(body['tools']).length > 0 ? {} : undefined,
+  },
+  {
+    id: 'llama.cpp/top-logprobs-alone',
+    checks: 'a number of log probabilities where none are requested',
+    words: 'top_logprobs requires logprobs to be set to true',
+    source: LLAMA_CPP_SEEN,
+    date: '2026-11',
+    find: ({ body }) => (Number(body['top_logprobs'] ?? 0) > 0 && body['logprobs'] !== true ? {} : undefined),
   },
   tooLong(
     'llama.cpp/too-long',
