@@ -114,7 +114,11 @@ function scopesOfKeys(account: Account): readonly Scope[] {
 function wantedBy(account: Account, body: JsonObject, scopes: readonly Scope[]): NewKey {
   const { keyId: _, keyBudget: __, scopes: ___, providerKeys: ____, ...shared } = account;
   const { expiresAt, ...named } = namedBy(body);
-  return { ...named, ...(expiresAt != null && { expiresAt }), account: { ...shared, ...givenBy(body, undefined, scopes) } };
+  return {
+    ...named,
+    ...(expiresAt != null && { expiresAt }),
+    account: { ...shared, ...givenBy(body, undefined, scopes) },
+  };
 }
 
 function changesBy(before: Account, body: JsonObject, scopes: readonly Scope[]): KeyChanges {

@@ -45,7 +45,12 @@ export async function answerLedger(
       case 'generation':
         return completeReply({ data: await generation(router, ledger, query, account) }, own);
       case 'ledger':
-        return await page(ledger, withinAccount(ledgerQuery(query), account), own, word(query, 'format', LEDGER_FORMATS));
+        return await page(
+          ledger,
+          withinAccount(ledgerQuery(query), account),
+          own,
+          word(query, 'format', LEDGER_FORMATS),
+        );
       case 'ledger_costs': {
         const requested = withinAccount(costQuery(query), account);
         const data = await ledger.costs(requested);

@@ -76,11 +76,17 @@ describe('where a provider is', () => {
       error: { metadata: { previous_errors: object[]; provider_url: string } };
     };
     expect(error.error.metadata.provider_url).toContain(host());
-    expect(error.error.metadata.previous_errors.map((one) => Object.keys(one))).toEqual([['provider', 'code', 'status']]);
+    expect(error.error.metadata.previous_errors.map((one) => Object.keys(one))).toEqual([
+      ['provider', 'code', 'status'],
+    ]);
     const headers = { authorization: `Bearer ${OPERATOR}` };
-    expect(await (await fetch(`${served.baseURL}/ledger`, { headers })).text()).toContain(`"provider_url":"http://${host()}`);
+    expect(await (await fetch(`${served.baseURL}/ledger`, { headers })).text()).toContain(
+      `"provider_url":"http://${host()}`,
+    );
     const request = { model: 'acme/m', messages: [{ role: 'user' as const, content: 'Hello' }] };
-    await expect(router.chat(request)).rejects.toMatchObject({ metadata: { provider_url: expect.stringContaining(host()) as string } });
+    await expect(router.chat(request)).rejects.toMatchObject({
+      metadata: { provider_url: expect.stringContaining(host()) as string },
+    });
 
     await using local = await (mount as NonNullable<typeof mount>)(routerOf({ authenticate: undefined }));
     expect(await (await post(local.baseURL, {})).text()).toContain(host());
@@ -132,8 +138,15 @@ describe('fields by which a gateway is told where or as whom to call', () => {
     ] as const) {
       const mount = MOUNTS['node'] as NonNullable<(typeof MOUNTS)['node']>;
       await using served = await mount(router);
-      const foreign = Object.fromEntries(NAMES.filter((name) => path !== '/messages' || name !== 'fallbacks').map((name) => [name, 'x']));
-      const answer = await post(served.baseURL, { ...body, ...foreign, a_new_field: 1, extra_body: { api_base: 'x', kept: 1 } }, TENANT, path);
+      const foreign = Object.fromEntries(
+        NAMES.filter((name) => path !== '/messages' || name !== 'fallbacks').map((name) => [name, 'x']),
+      );
+      const answer = await post(
+        served.baseURL,
+        { ...body, ...foreign, a_new_field: 1, extra_body: { api_base: 'x', kept: 1 } },
+        TENANT,
+        path,
+      );
       expect([path, answer.status]).toEqual([path, 200]);
       const sent = upstream.requests.at(-1)?.body ?? {};
       expect(Object.keys(sent).filter((name) => NAMES.includes(name))).toEqual([]);
@@ -150,9 +163,12 @@ describe('fields by which a gateway is told where or as whom to call', () => {
 
   it('are none of the parameters of models', () => {
     assert(
-      property(constantFrom(...SUPPORTED_PARAMETERS, 'num_predict', 'top_k', 'guided_json', 'chat_template_kwargs'), (name) => {
-        expect(isGatewayField(name)).toBe(false);
-      }),
+      property(
+        constantFrom(...SUPPORTED_PARAMETERS, 'num_predict', 'top_k', 'guided_json', 'chat_template_kwargs'),
+        (name) => {
+          expect(isGatewayField(name)).toBe(false);
+        },
+      ),
       runs(200),
     );
   });

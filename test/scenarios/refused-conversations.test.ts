@@ -360,6 +360,8 @@ describe('a document that is named by its address', () => {
           ...named('one'),
         }),
       ],
+      // The door lets it through, and the fetcher finds nobody there.
+      net: { allowPrivate: ['127.0.0.1:1'] },
       on: { warning: () => {} },
     });
     const { provider } = await router.chat({

@@ -239,10 +239,7 @@ function outSince({ breaker, cooldown }: EndpointHealth, cause: Cause, now: numb
   return cause === 'breaker' ? breaker.openedAt : (cooldown?.since ?? now);
 }
 
-function allowed(
-  { cooldown }: EndpointHealth,
-  cause: Cause,
-): { readonly atOnce: number; readonly perSecond: number } {
+function allowed({ cooldown }: EndpointHealth, cause: Cause): { readonly atOnce: number; readonly perSecond: number } {
   if (cause === 'breaker' || cause === 'pace') return AFTER_FAILURES;
   // Whether a rate is used up is soon known, and until then nothing is.
   const isOpen = FAILURE_RULES[cause].breaks || cause === 'rate_limited';
@@ -314,9 +311,7 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
   };
   const cooldown = cooldownOf(call.failure, policy, now);
   const isRefusal = (doubtful || cooldown !== undefined) && !again;
-  const refusals = isRefusal
-    ? evidenceAfterRefusal(health.refusals, call.beside ?? NONE_BESIDE, now)
-    : health.refusals;
+  const refusals = isRefusal ? evidenceAfterRefusal(health.refusals, call.beside ?? NONE_BESIDE, now) : health.refusals;
   const refused = { ...known, refusals };
   if (doubtful) return doubted(refused, call, now);
   const left = cooldown === undefined ? refused : { ...refused, cooldown: cooldownAfter(refused, cooldown, now) };

@@ -346,7 +346,8 @@ function answeringAgain(
     const tries = countedTries(step, attempts);
     if (!FAILURE_RULES[kind].sameEndpoint || tries >= policy.triesPerEndpoint || !admission(step).ok) continue;
     const dueMs = failed.endedAt + backoffMs(REQUEST_BACKOFF, tries - 1, roll) - now;
-    if (answeredSince?.(step, failed.startedAt) !== true || dueMs > 0) return held(step, LOOK_AGAIN_MS, holdMs, situation);
+    if (answeredSince?.(step, failed.startedAt) !== true || dueMs > 0)
+      return held(step, LOOK_AGAIN_MS, holdMs, situation);
     return { type: 'attempt', step, waitMs: 0 };
   }
   return undefined;

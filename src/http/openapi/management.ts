@@ -289,7 +289,8 @@ export const LEDGER_OPERATIONS: Readonly<Record<LedgerOperation['name'], Documen
     path: '/ledger',
     operation: {
       operationId: 'readLedger',
-      summary: 'Records of requests as JSON lines or CSV: of all accounts with an operator key, of its own account with a management key.',
+      summary:
+        'Records of requests as JSON lines or CSV: of all accounts with an operator key, of its own account with a management key.',
       parameters: LEDGER_QUERY,
       responses: {
         200: lines('Records, one a line.', ['application/jsonl', 'text/csv']),
@@ -302,7 +303,8 @@ export const LEDGER_OPERATIONS: Readonly<Record<LedgerOperation['name'], Documen
     path: '/ledger/costs',
     operation: {
       operationId: 'sumCosts',
-      summary: 'What requests cost, in nano-dollars (10⁻⁹ USD, as integers): those of all accounts with an operator key, of its own account with a management key.',
+      summary:
+        'What requests cost, in nano-dollars (10⁻⁹ USD, as integers): those of all accounts with an operator key, of its own account with a management key.',
       parameters: COSTS_QUERY,
       responses: { 200: describedResponse('Sums, and their total.', COSTS), ...errors(LEDGER_ERRORS, 'Error') },
     },

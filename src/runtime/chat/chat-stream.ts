@@ -315,7 +315,10 @@ export class ChatStreamSource extends Pollable<readonly StreamItem[] | undefined
       return settleError(this.#services, this.#execution, CALLER_GONE, 'content');
     }
     const context = this.#errorContext();
-    const error = withContext(errorOfBrokenStream(shownTo(this.#execution.request.account, attempt as FailedAttempt), context), context);
+    const error = withContext(
+      errorOfBrokenStream(shownTo(this.#execution.request.account, attempt as FailedAttempt), context),
+      context,
+    );
     this.#error = error;
     settleError(this.#services, this.#execution, error, 'content');
   }

@@ -56,7 +56,11 @@ export class SharedCooldowns {
     this.#published.set(id, until);
     const write = async (): Promise<void> => {
       const number = await this.#state.increment(LAST, 1, TEN_YEARS_MS);
-      await this.#state.set(`cooldowns\n${number}`, { endpoint: id, since, until, cause, asked, unproven }, until - now);
+      await this.#state.set(
+        `cooldowns\n${number}`,
+        { endpoint: id, since, until, cause, asked, unproven },
+        until - now,
+      );
     };
     // Who is not told finds out by itself.
     write().catch(() => undefined);
