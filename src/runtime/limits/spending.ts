@@ -86,8 +86,8 @@ export class Spending {
     if (cost === undefined && unknownPrice === 'refuse') return unpricedAt(endpoint);
     const nanoUsd = cost?.nanoUsd ?? 0;
     // What is free can be used with an empty budget too; what it costs in the end is counted all the same.
-    const held = cost?.nanoUsd === 0 ? budgets.map(unlimited) : budgets;
-    const decision = await this.#keeper.reserve({ account: request.account.id, budgets: held, nanoUsd });
+    const holding = cost?.nanoUsd === 0 ? budgets.map(unlimited) : budgets;
+    const decision = await this.#keeper.reserve({ account: request.account.id, budgets: holding, nanoUsd });
     return decision.granted ? decision.ticket : unpaidBy(decision.short, cost ?? NOTHING);
   }
 
