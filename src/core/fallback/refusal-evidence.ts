@@ -23,6 +23,10 @@ export interface RefusalEvidence {
   readonly ahead: number;
   /** Calls under way at the latest refusal that may be refused as well, or accepted. */
   readonly undecided: number;
+  /** The latest refused and accepted calls, of which each makes those before it count clearly less. */
+  readonly lately: { readonly refused: number; readonly accepted: number };
+  /** Whether it refuses so many more of the latest calls than usual that it gets more than it takes. */
+  readonly isOverloaded: boolean;
 }
 
 /** Share of its calls that an endpoint accepts at most while it has nothing left. */
@@ -46,6 +50,17 @@ const ROUNDING = 1e-9;
 /** Milliseconds after which a refusal says nothing of the next one: limits are counted by the minute. */
 const WINDOW_MS = 60_000;
 
+/** Outcomes after which an earlier one counts for a third among the latest … */
+const LATELY_CALLS = 40;
+const LATELY_FADING = 1 - 1 / LATELY_CALLS;
+/** … and how many it takes to judge by them. */
+const LEAST_LATELY = 15;
+/** Calls that it must have answered before it is known what is usual. */
+const LEAST_ANSWERED = 8;
+/** Share that is refused from which on fewer calls would serve as many, and below which that is over. */
+const OVERLOADED_FROM = 0.35;
+const OVERLOADED_TO = 0.2;
+
 const NOTHING_REFUSED: RefusalEvidence = {
   refused: PRIOR_REFUSED,
   accepted: PRIOR_ACCEPTED,
@@ -56,6 +71,8 @@ const NOTHING_REFUSED: RefusalEvidence = {
   acceptedAt: -1e12,
   ahead: 0,
   undecided: 0,
+  lately: { refused: 0, accepted: 0 },
+  isOverloaded: false,
 };
 
 /** Calls under way beside one that is refused. */
@@ -66,6 +83,8 @@ export interface CallsBeside {
   readonly acceptedSince: number;
   /** Those that have not waited for so long, of the calls that were sent since then: a refusal comes before an answer. */
   readonly undecided: number;
+  /** Calls that were answered before, as far as they are not forgotten. Default 0. */
+  readonly answered?: number | undefined;
 }
 
 /** What is beside a call when no other is under way. */
@@ -74,7 +93,7 @@ export const NONE_BESIDE: CallsBeside = { accepted: 0, acceptedSince: 0, undecid
 /** Folds in a refusal. */
 export function evidenceAfterRefusal(
   known: RefusalEvidence | undefined,
-  { accepted, acceptedSince, undecided }: CallsBeside,
+  { accepted, acceptedSince, undecided, answered = 0 }: CallsBeside,
   now: number,
 ): RefusalEvidence {
   const before = known ?? NOTHING_REFUSED;
@@ -85,9 +104,15 @@ export function evidenceAfterRefusal(
   const against = againstExhaustion(usual);
   const left = isOld ? 0 : Math.max(0, before.suspicion - acceptedSince * against);
   const suspicion = left + Math.max(0, Math.log((1 - EXHAUSTED_ACCEPTS) / usual));
+  const lately = {
+    refused: before.lately.refused * LATELY_FADING + 1,
+    accepted: before.lately.accepted * LATELY_FADING + accepted,
+  };
   return {
     refused: before.refused * FADING + 1,
     accepted: before.accepted * FADING + accepted,
+    lately: isOld ? { refused: 1, accepted } : lately,
+    isOverloaded: !isOld && (isOverload(lately, before, answered) || stays(before, lately)),
     // Not more than is enough, so that it is as soon over as it came.
     suspicion: Math.min(EVIDENT + undecided * against, suspicion),
     suspected: left === 0 ? 1 : suspected * FADING + 1,
@@ -107,6 +132,10 @@ export function evidenceAfterRefusal(
 export function evidenceAfterAcceptance(known: RefusalEvidence, startedAt: number, now: number): RefusalEvidence {
   const { refusedAt, since, undecided, ahead } = known;
   const says = known.suspicion > 0 && startedAt >= since;
+  const lately = {
+    refused: known.lately.refused * LATELY_FADING,
+    accepted: known.lately.accepted * LATELY_FADING + Number(ahead === 0),
+  };
   return {
     refused: known.refused * FADING,
     accepted: known.accepted * FADING + Number(ahead === 0),
@@ -117,12 +146,42 @@ export function evidenceAfterAcceptance(known: RefusalEvidence, startedAt: numbe
     acceptedAt: now,
     ahead: Math.max(0, ahead - 1),
     undecided,
+    lately,
+    isOverloaded: stays(known, lately),
   };
 }
 
-/** Whether an endpoint refuses everything for now. */
+/**
+ * Whether so many of the latest calls were refused as is unlikely by what was usual before them: a limit that is exceeded
+ * refuses some calls between those that it takes. A chance that is always the same is what is usual.
+ */
+function isOverload(
+  lately: RefusalEvidence['lately'],
+  before: RefusalEvidence,
+  answered: number,
+): boolean {
+  // What is usual has to be known.
+  if (answered < LEAST_ANSWERED) return false;
+  const calls = lately.refused + lately.accepted;
+  const share = lately.refused / calls;
+  if (calls < LEAST_LATELY || share < OVERLOADED_FROM) return false;
+  const refused = Math.max(0, before.refused - lately.refused);
+  const accepted = Math.max(0, before.accepted - lately.accepted) + answered;
+  const usual = Math.max(LEAST_USUAL, refused / Math.max(1, refused + accepted));
+  if (usual >= share) return false;
+  const unlike = share * Math.log(share / usual) + (1 - share) * Math.log(Math.max(1e-9, 1 - share) / (1 - usual));
+  return calls * unlike >= EVIDENT;
+}
+
+function stays({ isOverloaded }: RefusalEvidence, { refused, accepted }: RefusalEvidence['lately']): boolean {
+  return isOverloaded && refused >= OVERLOADED_TO * (refused + accepted);
+}
+
+/** Whether an endpoint refuses everything for now, or gets clearly more than it takes. */
 export function isExhausted(known: RefusalEvidence | undefined): boolean {
-  if (known === undefined || known.suspicion < EVIDENT) return false;
+  if (known === undefined) return false;
+  if (known.isOverloaded) return true;
+  if (known.suspicion < EVIDENT) return false;
   return known.suspicion >= EVIDENT + known.undecided * againstExhaustion(usualShare(known)) - ROUNDING;
 }
 

@@ -73,3 +73,35 @@ describe('refusals of an endpoint', () => {
     expect(isExhausted(known)).toBe(false);
   });
 });
+
+describe('a limit that is exceeded', () => {
+  /** Folds in calls of which some are refused, by turns, after so many answers. */
+  function after(answered: number, calls: number, refusedOfTen: number) {
+    let known = evidenceAfterRefusal(undefined, { ...NONE_BESIDE, answered }, 0);
+    let time = 0;
+    for (let call = 0; call < calls; call += 1) {
+      time += 10;
+      known =
+        call % 10 < refusedOfTen
+          ? evidenceAfterRefusal(known, { ...NONE_BESIDE, answered }, time)
+          : evidenceAfterAcceptance(known, time, time);
+    }
+    return known;
+  }
+
+  it('is evident where clearly more is refused than usual, also between answers', () => {
+    expect(after(200, 40, 6).isOverloaded).toBe(true);
+    expect(isExhausted(after(200, 40, 6))).toBe(true);
+  });
+
+  it('is not where so much is refused from the first call on, or little', () => {
+    expect(after(0, 60, 5).isOverloaded).toBe(false);
+    expect(after(200, 400, 2).isOverloaded).toBe(false);
+  });
+
+  it('is over once little is refused', () => {
+    let known = after(200, 40, 6);
+    for (let call = 0; call < 80; call += 1) known = evidenceAfterAcceptance(known, 1_000 + call, 1_000 + call);
+    expect(known.isOverloaded).toBe(false);
+  });
+});
