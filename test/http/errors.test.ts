@@ -275,7 +275,13 @@ describe('headers of answers', () => {
 
   it('of providers never come through', async () => {
     const { headers } = await failing(answering);
-    expect(Object.keys(headers).sort()).toEqual(['content-type', 'x-generation-id', 'x-request-id']);
+    expect(Object.keys(headers).sort()).toEqual([
+      'cache-control',
+      'content-type',
+      'x-content-type-options',
+      'x-generation-id',
+      'x-request-id',
+    ]);
   });
 });
 

@@ -48,6 +48,7 @@ async function open(mirror: Partial<Mirror> = {}, config: RouterConfig = {}) {
         vectors: { model: 'main/vectors', mirror: { ...MIRROR, model: 'candidate/vectors', ...mirror } },
       },
       ledger: true,
+      batches: { worker: false },
       allowAnonymous: true,
       on: { request: ({ request }) => void facts.push(request) },
       ...config,

@@ -76,6 +76,8 @@ async function open(configure: Configure) {
     },
   });
   const router = createRouter({
+    // Batches run when a test says so.
+    batches: { worker: false },
     providers: [
       openaiCompatible({
         slug: 'acme',
@@ -254,7 +256,7 @@ describe('a model that an account may not use', () => {
 
   it('is not reached by a batch that a provider would run as a whole', async () => {
     const native = nativeProvider('native');
-    const router = createRouter({ providers: [native] });
+    const router = createRouter({ providers: [native], batches: { worker: false } });
     const run = async (id: string, policy: object): Promise<void> => {
       const requests = [{ custom_id: '1', body: { messages: USER } }];
       const batch = { endpoint: '/v1/chat/completions', model: 'acme/one', requests } as never;

@@ -164,7 +164,7 @@ export const UPSTREAM_FAULT_TABLE: readonly FaultRow[] = [
   row('U-63-past', fallsBack(429, '0')),
   row('U-63-far', fallsBack(429, '3600')),
   row('U-64-negative', fallsBack(429)),
-  row('U-64-fraction', fallsBack(429)),
+  row('U-64-fraction', fallsBack(429, '2')),
   row('U-64-hexadecimal', fallsBack(429)),
   row('U-64-exponent', fallsBack(429)),
   row('U-64-infinity', fallsBack(429)),

@@ -140,6 +140,7 @@ const ERRORS_IN_DISGUISE: Readonly<Record<string, AttemptFailure>> = {
     providerCode: 'The service is currently unavailable',
     message: 'The model is at capacity, please try again in 3 seconds.',
     raw: 'The model is at capacity, please try again in 3 seconds.',
+    evidence: ['try again in 3 second'],
   },
   'openrouter/error-200.json': {
     kind: 'rate_limited',

@@ -124,6 +124,7 @@ const STREAMS: Readonly<Record<string, readonly StreamPiece[]>> = {
       retryAfterMs: 1_500,
       providerCode: 'rate_limit_exceeded',
       message: 'Rate limit reached. Please try again in 1.5s.',
+      evidence: ['try again in 1.5s'],
     }),
   ],
   'groq/text.sse': [
