@@ -115,13 +115,16 @@ describe('a Cloudflare Worker', () => {
     expect(await response.json()).toMatchObject({ error: { code: 400 } });
   });
 
-  it('keeps batches in memory', async () => {
+  it('refuses a batch that nothing would run, with what to do', async () => {
     const requests = [{ custom_id: 'one', body: { messages: ASKED.messages } }];
     const response = await worker.dispatchFetch('http://worker.example/v1/batches', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ endpoint: '/v1/chat/completions', model: ASKED.model, requests }),
     });
-    expect([response.status, await response.json()]).toMatchObject([202, { object: 'batch' }]);
+    expect([response.status, await response.json()]).toMatchObject([
+      500,
+      { error: { message: expect.stringContaining('batches: { worker: false }') as string } },
+    ]);
   });
 });

@@ -159,7 +159,17 @@ export const VENDOR_WORDINGS: readonly Wording[] = [
     statuses: [500, 501],
     code: /\bnot_supported_error\b/,
     message:
-      /^\W*(?:(?:image|audio|video|multimodal)(?: input)? is not supported\b|failed to parse (?:tool call arguments|messages|tools)\b|unsupported content\[\]\.type|(?:tools|tool_choice) param requires --jinja|cannot use (?:both )?(?:custom )?grammar|json schema (?:conversion failed|error)|unable to generate parser for this template|(?:this|the current) server does not support\b|all non-assistant messages must|assistant (?:message must|response prefill)|cannot have 2 or more assistant|(?:top_)?logprobs (?:is|are|requires) )/i,
+      /^\W*(?:(?:image|audio|video|multimodal)(?: input)? is not supported\b|failed to parse (?:tool call arguments|messages|tools)\b|unsupported content\[\]\.type|(?:tools|tool_choice) param requires --jinja|cannot use (?:both )?(?:custom )?grammar|json schema (?:conversion failed|error)|unable to generate parser for this template)/i,
+    kind: 'unsupported_parameter',
+    concerns: 'request',
+    source: 'github.com/ggml-org/llama.cpp/tree/master/tools/server',
+  },
+  {
+    // The rest of the same, in a row of its own.
+    vendor: 'llama.cpp',
+    statuses: [500, 501],
+    message:
+      /^\W*(?:(?:this|the current) server does not support\b|all non-assistant messages must|assistant (?:message must|response prefill)|cannot have 2 or more assistant|(?:top_)?logprobs (?:is|are|requires) )/i,
     kind: 'unsupported_parameter',
     concerns: 'request',
     source: 'github.com/ggml-org/llama.cpp/tree/master/tools/server',
