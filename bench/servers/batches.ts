@@ -42,7 +42,7 @@ const stub: Provider = {
 const router = createRouter({
   providers: [stub],
   allowAnonymous: true,
-  batches: { storage: storage() },
+  batches: { storage: storage(), worker: false },
   on: { warning: () => {} },
 });
 const delays = monitorEventLoopDelay({ resolution: 5 });

@@ -18,6 +18,7 @@ const router = createRouter({
   batches: { storage: postgresStorage({ connectionString }), queue: pgBossQueue({ connectionString }) },
   on: { result: () => (answered += 1) },
 });
+await router.batches.start();
 
 const server = createServer(nodeRouter(router, { basePath: '/v1' }));
 server.listen(0, '127.0.0.1', () => {

@@ -7,7 +7,7 @@ export const KEYS = { management: 'sk-management-0123456789', inference: 'sk-inf
 /** A router with authentication, so that every mount can be looked at with a key. */
 export const WITH_KEYS: Pick<RouterConfig, 'authenticate'> = {
   authenticate: apiKeys([
-    { id: 'operator', key: KEYS.management, scopes: ['management', 'inference'] },
+    { id: 'operator', key: KEYS.management, scopes: ['operator', 'inference'] },
     { id: 'team-a', key: KEYS.inference, scopes: ['inference'] },
   ]),
 };

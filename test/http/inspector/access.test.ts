@@ -70,7 +70,7 @@ describe.each(Object.keys(MOUNTS))('the inspector on %s', (name) => {
     expect(await statusOf(`${mounted.baseURL}/inspector/api/requests`)).toBe(404);
   });
 
-  it('answers keys with the scope management only', async () => {
+  it('answers keys with the scope operator only', async () => {
     const router = inspectedRouter(WITH_KEYS);
     await using mounted = await mount(name, router);
     for (const path of ASKED) {
@@ -110,7 +110,7 @@ describe('who may see the inspector', () => {
     expect(await ask(config, 'requests', bearer(KEYS.management))).toBe(200);
   });
 
-  it('is for prompts and answers this machine and management keys only, and nobody where they are not kept', async () => {
+  it('is for prompts and answers this machine and operator keys only, and nobody where they are not kept', async () => {
     const allow = (): boolean => true;
     const content = async (config: RouterConfig, init?: RequestInit): Promise<readonly [number, string]> => {
       const router = inspectedRouter(config);
