@@ -20,13 +20,13 @@ interface Budget {
 
 const BUDGETS: readonly Budget[] = [
   { entry: 'signalbox', names: '*', kilobytes: 200 },
-  { entry: 'signalbox', names: '{ createRouter }', kilobytes: 166 },
+  { entry: 'signalbox', names: '{ createRouter }', kilobytes: 178 },
   { entry: 'signalbox', names: '{ verifyWebhook }', kilobytes: 8, split: false },
   // What a bundler takes of files that join many modules: everything beside the name must be seen to be unused.
   { entry: 'signalbox', names: '{ definePlugin }', kilobytes: 5, minifiedKilobytes: 5, split: false },
   { entry: 'signalbox', names: '{ RouterError }', kilobytes: 3, minifiedKilobytes: 3, split: false },
   { entry: 'signalbox/fetch', names: '{ fetchRouter }', kilobytes: 25, minifiedKilobytes: 80, split: false },
-  { entry: 'signalbox/minimal', names: '{ createRouter }', kilobytes: 110 },
+  { entry: 'signalbox/minimal', names: '{ createRouter }', kilobytes: 121 },
   { entry: 'signalbox/webhooks', names: '{ verifyWebhook }', kilobytes: 8 },
 ];
 

@@ -96,7 +96,7 @@ describe('a list of keys that cannot be right', () => {
       'apiKeys[0].budgt is not an option; did you mean "budget"?',
       'apiKeys[0].keyBudget.limitUSD is not an option; did you mean "limitUsd"?',
       'apiKeys[0].keyBudget.limitUsd must be US dollars from 0 to 9000000, not undefined',
-      'apiKeys[0].scopes[0] must be "inference", "management" or "operator", did you mean "management"?',
+      'apiKeys[0].scopes[0] must be "inference" or "management" or "operator", did you mean "management"?',
     ]);
   });
 

@@ -224,7 +224,7 @@ describe('the page', () => {
     await opened.page.getByText('Missing Authentication header').waitFor();
     await opened.page.getByLabel('API key').fill(KEYS.inference);
     await opened.page.keyboard.press('Enter');
-    await opened.page.getByText('Only management keys may do this').waitFor();
+    await opened.page.getByText('Only operator keys may do this').waitFor();
     expect(await opened.page.evaluate('localStorage.length + sessionStorage.length + document.cookie.length')).toBe(0);
   });
 
