@@ -257,15 +257,15 @@ describe('the management of API keys', () => {
     expect((await call(BOSS, 'POST', '/keys', { scopes: ['operator'] })).message).toBe(
       'scopes must be a list of "inference" and "management"',
     );
-    const beside = 'operator-key-0123456789abcdef';
+    const operator = 'operator-key-0123456789abcdef';
     const house = await serve({
       store: memoryKeys(),
       beside: apiKeys([
-        { key: beside, id: 'acme', scopes: ['management', 'operator'] },
+        { key: operator, id: 'acme', scopes: ['management', 'operator'] },
         { key: BOSS, id: 'acme', scopes: ['management'] },
       ]),
     });
-    const made = await house.call(beside, 'POST', '/keys', { scopes: ['management', 'operator'] });
+    const made = await house.call(operator, 'POST', '/keys', { scopes: ['management', 'operator'] });
     expect(made.status).toBe(201);
     for (const [method, path] of [
       ['PATCH', ''],

@@ -106,7 +106,7 @@ describe('GET /ledger', () => {
     const keys = apiKeys([{ key: BOSS, id: 'solo', scopes: ['inference', 'management'] }]);
     const router = routerWith({ authenticate: keys });
     const id = await chat(router, BOSS);
-    const inProcess = await router.chat(ask('Another') as never, { account: { id: 'cron' } });
+    const inProcess = await router.chat(ask('Another'), { account: { id: 'cron' } });
     const { text } = await get(router, '/ledger', BOSS);
     expect([text.includes(id), text.includes(inProcess.id)]).toEqual([true, true]);
   });

@@ -189,6 +189,8 @@ describe('a budget that is spent', () => {
     const provider = simulated({ slug: 'east', models: { 'acme/one': { price: { prompt: 1, completion: 100 } } } });
     const router = createRouter({ providers: [provider], budgets: { default: { limitUsd: 0.0001, period: 'day' } } });
     const error = await failureOf(router.chat({ model: 'acme/one', messages, max_tokens: 50 }));
-    expect(error.message).toMatch(/has \$0\.0001 left, but this request may cost up to \$0\.005\d* at the cheapest endpoint, of which \$0\.005/);
+    expect(error.message).toMatch(
+      /has \$0\.0001 left, but this request may cost up to \$0\.005\d* at the cheapest endpoint, of which \$0\.005/,
+    );
   });
 });

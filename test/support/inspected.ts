@@ -76,6 +76,8 @@ export function inspectedRouter(config: RouterConfig = {}): Router {
     catalog: [],
     inspector: inspector(),
     ledger: { tags: ['feature'] },
+    // Batches stay as they are until a test runs them.
+    batches: { worker: false },
     ...config,
   });
 }

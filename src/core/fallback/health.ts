@@ -312,7 +312,11 @@ export function observe(health: EndpointHealth, policy: HealthPolicy, call: Call
   const cooldown = cooldownOf(call.failure, policy, now);
   const isRefusal = (doubtful || cooldown !== undefined) && !again;
   const refusals = isRefusal
-    ? evidenceAfterRefusal(health.refusals, { ...(call.beside ?? NONE_BESIDE), answered: health.breaker.succeeded }, now)
+    ? evidenceAfterRefusal(
+        health.refusals,
+        { ...(call.beside ?? NONE_BESIDE), answered: health.breaker.succeeded },
+        now,
+      )
     : health.refusals;
   const refused = { ...known, refusals };
   if (doubtful) return doubted(refused, call, now);

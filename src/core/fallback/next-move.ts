@@ -1,5 +1,4 @@
 /** Decides fallback: what happens after an attempt, by `nextMove`. */
-import type { Endpoint } from '../../catalog/endpoint.ts';
 import type { PlanStep, RoutePlan } from '../selection/route-plan.ts';
 import { backoffMs, REQUEST_BACKOFF } from './backoff.ts';
 import type { Admission } from './health.ts';

@@ -155,11 +155,7 @@ export function evidenceAfterAcceptance(known: RefusalEvidence, startedAt: numbe
  * Whether so many of the latest calls were refused as is unlikely by what was usual before them: a limit that is exceeded
  * refuses some calls between those that it takes. A chance that is always the same is what is usual.
  */
-function isOverload(
-  lately: RefusalEvidence['lately'],
-  before: RefusalEvidence,
-  answered: number,
-): boolean {
+function isOverload(lately: RefusalEvidence['lately'], before: RefusalEvidence, answered: number): boolean {
   // What is usual has to be known.
   if (answered < LEAST_ANSWERED) return false;
   const calls = lately.refused + lately.accepted;
