@@ -140,23 +140,34 @@ function closed(schema: unknown): unknown {
   return isObject && copy['additionalProperties'] === undefined ? { ...copy, additionalProperties: false } : copy;
 }
 
+/** Bases of the calls that are watched now: several may run at once, and the last one to end puts `fetch` back. */
+const watchedBases: string[] = [];
+let unwatchedFetch = globalThis.fetch;
+
 /** Runs something with a `fetch` whose answers from routers must be what the OpenAPI document says. */
 export async function withDocumentedFetch<Result>(base: string, run: () => Promise<Result>): Promise<Result> {
-  const { fetch: original } = globalThis;
-  globalThis.fetch = async (input, init) => {
-    const response = await original(input, init);
-    const { pathname } = new URL(input instanceof Request ? input.url : input);
-    // Hosts answer too; only routers name their calls.
-    const isOurs = pathname.startsWith(base) && response.headers.has('x-request-id');
-    if (!isOurs || response.body === null || init?.method === 'HEAD') return response;
-    return watched(response, init?.method ?? 'GET', pathname.slice(base.length));
-  };
+  if (watchedBases.length === 0) {
+    unwatchedFetch = globalThis.fetch;
+    globalThis.fetch = documentedFetch;
+  }
+  watchedBases.push(base);
   try {
     return await run();
   } finally {
-    globalThis.fetch = original;
+    watchedBases.splice(watchedBases.indexOf(base), 1);
+    if (watchedBases.length === 0) globalThis.fetch = unwatchedFetch;
   }
 }
+
+const documentedFetch: typeof fetch = async (input, init) => {
+  const response = await unwatchedFetch(input, init);
+  const { pathname } = new URL(input instanceof Request ? input.url : input);
+  const base = watchedBases.find((one) => pathname.startsWith(one));
+  // Hosts answer too; only routers name their calls.
+  const isOurs = base !== undefined && response.headers.has('x-request-id');
+  if (!isOurs || response.body === null || init?.method === 'HEAD') return response;
+  return watched(response, init?.method ?? 'GET', pathname.slice(base.length));
+};
 
 /** The same answer, which is checked when it has been read to its end, and then fails where it is not as documented. */
 function watched(response: Response, method: string, path: string): Response {
