@@ -131,7 +131,7 @@ function shownOf(
   copies: Map<object, object>,
   own?: ConfigurationVersion,
 ): unknown {
-  if (!isData(value) || path[0] === 'catalog') return value;
+  if (!isShown(value, path)) return value;
   const known = copies.get(value);
   if (known !== undefined) return known;
   const shown: object = Array.isArray(value) ? [] : {};
@@ -152,7 +152,7 @@ function printed(value: unknown, path: readonly string[]): unknown {
   if (typeof value === 'string') return isSecret(value, path) ? REDACTED : value;
   if (typeof value === 'function') return '[function]';
   if (typeof value !== 'object' || value === null) return value;
-  if (!isData(value) || path[0] === 'catalog') return `[${nameOf(value)}]`;
+  if (!isShown(value, path)) return `[${nameOf(value)}]`;
   if (Array.isArray(value)) return value.map((one) => printed(one, path));
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, printed(one, [...path, name])]));
 }
@@ -169,6 +169,12 @@ function nameOf(value: object): string {
   const { slug, id } = value as { slug?: unknown; id?: unknown };
   const name = typeof slug === 'string' ? slug : typeof id === 'string' ? id : undefined;
   return name ?? (Array.isArray(value) ? 'list' : 'object');
+}
+
+/** Whether the members of a value are shown: of the options themselves always, though some of them are functions. */
+function isShown(value: unknown, path: readonly string[]): value is object {
+  if (path.length === 0) return typeof value === 'object' && value !== null;
+  return path[0] !== 'catalog' && isData(value);
 }
 
 /** Plain data: an object without functions and class, or a list. */

@@ -240,34 +240,44 @@ describe('an update', () => {
 });
 
 describe('router.configuration', () => {
-  it('is whole, and prints no secrets, as a whole and part by part', async () => {
-    const secret = 'the-secret-of-this-one-test';
-    const signing = `whsec_${Buffer.from(secret).toString('base64')}`;
-    const router = createRouter({
-      providers,
-      identitySecret: secret,
-      webhooks: { secrets: [signing] },
-      presets: { tool: { extra: { authorization: secret, headers: { 'x-any': secret } } } as never },
-      net: { proxy: `http://user:${secret}@127.0.0.1:9` },
-    });
-    const { configuration } = router;
-    expect(configuration.identitySecret).toBe(secret);
-    expect(configuration.webhooks?.secrets).toEqual([signing]);
-    const parts = [configuration, ...Object.values(configuration), configuration.webhooks?.secrets];
-    for (const part of parts.filter((one) => typeof one === 'object')) {
-      for (const text of [JSON.stringify(part), inspect(part, { depth: 9, showHidden: false }), String(part)]) {
-        if (part === configuration.webhooks?.secrets && text === String(part)) continue;
-        expect(text).not.toContain(secret);
-        expect(text).not.toContain(signing);
+  it.each([
+    ['data alone', {}],
+    ['functions, too', { authenticate: () => ({ id: 'me' }), on: { warning: () => {} } }],
+    ['a list of keys', { authenticate: apiKeys([{ key: 'a-key-of-this-one-test', id: 'me' }]) }],
+  ] satisfies [string, RouterConfig][])(
+    'is whole, and prints no secrets, as a whole and part by part: %s',
+    async (_what, others) => {
+      const secret = 'the-secret-of-this-one-test';
+      const signing = `whsec_${Buffer.from(secret).toString('base64')}`;
+      const router = createRouter({
+        providers,
+        identitySecret: secret,
+        webhooks: { secrets: [signing] },
+        presets: { tool: { extra: { authorization: secret, headers: { 'x-any': secret } } } as never },
+        net: { proxy: `http://user:${secret}@127.0.0.1:9` },
+        ...others,
+      });
+      const { configuration } = router;
+      expect([configuration.version, Object.isFrozen(configuration)]).toEqual([1, true]);
+      expect(configuration).toMatchObject(others);
+      expect(configuration.identitySecret).toBe(secret);
+      expect(configuration.webhooks?.secrets).toEqual([signing]);
+      const parts = [configuration, ...Object.values(configuration), configuration.webhooks?.secrets];
+      for (const part of parts.filter((one) => typeof one === 'object')) {
+        for (const text of [JSON.stringify(part), inspect(part, { depth: 9, showHidden: false }), String(part)]) {
+          if (part === configuration.webhooks?.secrets && text === String(part)) continue;
+          expect(text).not.toContain(secret);
+          expect(text).not.toContain(signing);
+        }
       }
-    }
-    expect(JSON.parse(JSON.stringify(configuration))).toMatchObject({
-      version: 1,
-      providers: ['[simulated]'],
-      identitySecret: '[redacted]',
-    });
-    await router.close();
-  });
+      expect(JSON.parse(JSON.stringify(configuration))).toMatchObject({
+        version: 1,
+        providers: ['[simulated]'],
+        identitySecret: '[redacted]',
+      });
+      await router.close();
+    },
+  );
 
   it('is a copy also of what refers to itself', () => {
     const cyclic: Record<string, unknown> = { name: 'x' };
